@@ -159,7 +159,7 @@ TACIT_API void tacit_options_default(tacit_options *options, size_t size);
 typedef struct tacit_promise {
     size_t size;
     const char *mechanism;               /* "laplace", "gaussian", "none" */
-    const char *adjacency;               /* what is hidden: "one:0.5", "ensemble:2", "agent" */
+    const char *adjacency;               /* what is hidden: "one:0.5", "ensemble:2", "agent", "agent:2", "data" */
     double epsilon, delta;               /* its price; delta of Gaussian noise alone */
     double rounds;                       /* T */
     const char *method;                  /* "tacit", "published" */

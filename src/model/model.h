@@ -35,18 +35,28 @@ typedef struct tc_column {
     bool is_private;
 } tc_column;
 
+/* For their owners alone: members whose datum lay outside of its range and was moved into it, and one of them. */
+typedef struct tc_outside {
+    size_t members;
+    size_t member, component;
+    double from, to, lower, upper;
+} tc_outside;
+
 /* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
 typedef struct tc_datum {
     const char *name; /* as written: "need", "pref" */
     size_t *columns;  /* of the family, one for each component; NULL in a cloud's file, which has no private data */
     size_t count;     /* of components */
     tc_coef *lower, *upper; /* the range: count each, public */
-    tc_coef *by;            /* `protect need by 5`: how far each component is hidden, public, > 0; NULL: it is not */
+    /* `protect need by 5`: how far each component is hidden, public, > 0 and at most the range's width (0 where that is
+     * 0); NULL: it is not. */
+    tc_coef *by;
     /* Where it is protected: given the same answers, two agents that differ in it by no more than `by` send, in every
      * round, states at most this far apart, in l1 and in l2 (docs/proofs/data.md). A cloud's or agent's file says
      * so by `distance need { l1 5; l2 5 }`; of a whole problem analysis/data.h finds it. NAN: not known. */
     double distances[2];
     tc_span span; /* of the range */
+    tc_outside outside;
 } tc_datum;
 
 typedef struct tc_variable { /* one `state` line: components first .. first + length - 1 of the agent's state */

@@ -93,6 +93,10 @@ static bool resolve_unit(tc_planner *p) {
     }
     if (plan->adjacency == TC_ADJACENCY_BARE)
         plan->adjacency = plan->calibration == TC_PUBLISHED ? TC_ADJACENCY_ENSEMBLE : TC_ADJACENCY_ONE;
+    if (plan->adjacency == TC_ADJACENCY_WITHIN || plan->adjacency == TC_ADJACENCY_DATA) {
+        tc_refuse(p, true, "the units 'agent:D' and 'data' have no plan: choose one:B or agent");
+        return false;
+    }
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
         plan->adjacency_bound = NAN;
         if (isnan(plan->rounds)) {

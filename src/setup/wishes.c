@@ -77,11 +77,14 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
     static const struct {
         const char *word;
         tc_adjacency unit;
-    } units[] = {{"ensemble", TC_ADJACENCY_ENSEMBLE}, {"one", TC_ADJACENCY_ONE}, {"", TC_ADJACENCY_BARE}};
+    } units[] = {{"ensemble", TC_ADJACENCY_ENSEMBLE},
+                 {"one", TC_ADJACENCY_ONE},
+                 {"agent", TC_ADJACENCY_WITHIN},
+                 {"", TC_ADJACENCY_BARE}};
     if (text == NULL)
         return;
-    if (strcmp(text, "agent") == 0) {
-        plan->adjacency = TC_ADJACENCY_AGENT;
+    if (strcmp(text, "agent") == 0 || strcmp(text, "data") == 0) {
+        plan->adjacency = text[0] == 'a' ? TC_ADJACENCY_AGENT : TC_ADJACENCY_DATA;
         return;
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -95,7 +98,7 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
             return;
         break;
     }
-    complain(r, "adjacency", "ensemble:B, one:B, agent or B, where B is a positive number", text, "");
+    complain(r, "adjacency", "ensemble:B, one:B, agent, agent:B, data or B, where B is a positive number", text, "");
 }
 
 /* "a,b", without an empty name. */

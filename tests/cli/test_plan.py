@@ -340,9 +340,9 @@ class Refusals(Written):
                          f"--epsilon={text}")
         for text in ("0", "1", "1.5", "nan", "ln(2)", ""):
             self.refused("--delta wants a number above 0 and below 1", PAPER, f"--delta={text}")
-        for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:1", "ensemble:inf", "0", "", "one:1x",
-                     "one1", "one::1", " 1", "one 0", "agent 1"):
-            self.refused("adjacency wants ensemble:B, one:B, agent or B", PAPER, f"--adjacency={text}")
+        for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:0", "ensemble:inf", "0", "", "one:1x",
+                     "one1", "one::1", " 1", "one 0", "agent 0", "agent:", "data:1"):
+            self.refused("adjacency wants ensemble:B, one:B, agent, agent:B, data or B", PAPER, f"--adjacency={text}")
         for option in ("alpha-bar", "gamma-bar"):
             self.refused(f"--{option} wants a positive number, not '0'", PAPER, f"--{option}=0")
         self.refused("--c1 wants a number from 0 to", PAPER, "--c1=-1")

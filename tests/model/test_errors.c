@@ -541,8 +541,8 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "budget { epsilon 0 }", "epsilon must be positive, but this is 0");
     expect_error(AGENT "budget { epsilon 4; rounds 3 }", "budget has no 'rounds'");
     expect_error(AGENT "budget { epsilon 4 }\nbudget { epsilon 5 }", "this statement occurs twice");
-    expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
-    expect_error(AGENT "privacy { adjacency agent:3 }", "adjacency agent has no bound");
+    expect_error(AGENT "privacy { adjacency agent 0 }", "an adjacency bound must be positive, but this is 0");
+    expect_error(AGENT "privacy { adjacency data 3 }", "adjacency data has no bound: 'protect need by 5'");
     expect_error(AGENT "privacy { adjacency one: }", "expected an expression");
     expect_error(AGENT "privacy { epsilon: 1 }", "a setting has no sign between name and value");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");

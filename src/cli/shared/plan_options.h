@@ -63,8 +63,9 @@ enum {
                               .text =                                                                                  \
                                   "What is hidden. ensemble:B hides changes of all agents' messages that together "    \
                                   "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
-                                  "agent may do. A number B alone means one:B, and ensemble:B in published "           \
-                                  "calibration."},                                                                     \
+                                  "agent may do; agent:B whatever keeps its states within B in every round; data the " \
+                                  "private data that the problem protects. A number B alone means one:B, and "         \
+                                  "ensemble:B in published calibration."},                                             \
     [TC_PRIVACY_METHOD] = {.name = "method",                                                                           \
                            .type = TC_OPTION_CHOICE,                                                                   \
                            .argument = "M",                                                                            \

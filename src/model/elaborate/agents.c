@@ -174,8 +174,8 @@ static tc_value in_block(tc_elaborator *elaborator, tc_agents_block *block, cons
     return value;
 }
 
-static tc_coef *public_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree, size_t count,
-                             const char *what) {
+tc_coef *tc_public_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree, size_t count,
+                         const char *what) {
     tc_value value = in_block(elaborator, block, tree, what);
     if (!tc_must_be_public(elaborator, &value, tree->span, what))
         return NULL;
@@ -209,8 +209,8 @@ static bool elaborate_state(tc_elaborator *elaborator, tc_agents_block *block, t
         !tc_elaborate_whole(elaborator, NULL, statement->length, "the length of a state", 1, 1e6, &length))
         return false;
     size_t count = (size_t)length;
-    tc_coef *lower = public_coefs(elaborator, block, statement->lower, count, "the lower bound of a state");
-    tc_coef *upper = public_coefs(elaborator, block, statement->upper, count, "the upper bound of a state");
+    tc_coef *lower = tc_public_coefs(elaborator, block, statement->lower, count, "the lower bound of a state");
+    tc_coef *upper = tc_public_coefs(elaborator, block, statement->upper, count, "the upper bound of a state");
     if (lower == NULL || upper == NULL)
         return false;
     for (size_t c = 0; c < count; c++) {
@@ -401,7 +401,7 @@ static void elaborate_gap(tc_elaborator *elaborator, tc_agents_block *block, con
         return;
     }
     family->has_gap = true;
-    tc_coef *coef = public_coefs(elaborator, block, statement->value, 1, "a gap");
+    tc_coef *coef = tc_public_coefs(elaborator, block, statement->value, 1, "a gap");
     if (coef == NULL)
         return;
     family->gap = *coef;
@@ -420,6 +420,7 @@ void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block) {
     size_t piece_capacity = 0;
     if (block->broken)
         return;
+    tc_elaborate_ranges(elaborator, block);
     tc_scope scope = {.block = block, .member = SIZE_MAX};
     for (size_t i = 0; i < block->local_count; i++) {
         bool found; /* a column is met where a line uses it, as in a family */

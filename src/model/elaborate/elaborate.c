@@ -27,6 +27,7 @@ static void collect_locals(tc_elaborator *elaborator, tc_agents_block *block) {
         if (!again)
             TC_PUSH(elaborator->arena, block->locals, block->local_count, local);
     }
+    tc_mark_ranged(block);
 }
 
 static void define(tc_elaborator *elaborator, tc_statement *statement, tc_definition_kind kind, tc_definition ***next) {

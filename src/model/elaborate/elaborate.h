@@ -127,6 +127,8 @@ typedef struct tc_local { /* a name defined in a block */
     tc_value value[TC_PARTS]; /* for the member in general */
     tc_value column;          /* column, and param from a file or given: its numbers */
     bool is_loaded;           /* param: column has them */
+    bool is_ranged;           /* param: private, with a range; its numbers are columns of the family, like a column's */
+    bool has_columns;         /* param: they were made */
     size_t variable;          /* state: its number; column: the number of the first of the family's */
     size_t member;            /* state: the member whose coordinates were asked for last, plus one */
     tc_value of_member;
@@ -208,6 +210,8 @@ tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_
 bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_agents_block *block,
                        const tc_value *value, tc_span span);
 tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+/* The names that a block has, for suggestions. */
+void tc_add_block_names(tc_elaborator *elaborator, const tc_agents_block *block, const char ***names, size_t *count);
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);
 tc_agents_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);
 
@@ -251,11 +255,18 @@ void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block);
 /* count coefs from a value: one for each, or a scalar for all. NULL after a reported error. */
 tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *value, size_t count,
                             tc_span span, const char *what);
+/* The same of an expression in a block, which must be public. */
+tc_coef *tc_public_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree, size_t count,
+                         const char *what);
 const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *block, size_t member);
 
 /* sets.c */
 void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
                       size_t *capacity);
+
+/* ranges.c: ranges of private data, and what is protected. Before anything is computed from the data. */
+void tc_mark_ranged(tc_agents_block *block);
+void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block);
 
 /* public_set.c */
 void tc_refuse_public_set(tc_elaborator *elaborator, const tc_statement *statement);
@@ -267,5 +278,10 @@ void tc_check_public_slater(tc_elaborator *elaborator, tc_agents_block *block, c
 /* statements.c */
 void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition);
 void tc_elaborate_settings(tc_elaborator *elaborator);
+/* Refuses a setting that was seen before, and one that changes with k where it does not decay. */
+bool tc_check_setting(tc_elaborator *elaborator, const tc_setting *setting, bool decays, bool *seen);
+/* The number of the key among the known ones, or SIZE_MAX after an error. */
+size_t tc_setting_key(tc_elaborator *elaborator, const tc_word *key, const char *const *known, size_t count,
+                      const char *where);
 
 #endif

@@ -47,14 +47,59 @@ static tc_value loaded_param(tc_elaborator *elaborator, tc_local *local) {
     return local->column;
 }
 
+/* Leaves for columns of the family, from local->variable on. */
+static tc_value column_leaves(tc_elaborator *elaborator, const tc_agents_block *block, const tc_local *local,
+                              const tc_value *numbers) {
+    size_t count = tc_value_count(numbers);
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+    for (size_t c = 0; c < count; c++)
+        nodes[c] = tc_data(elaborator->dag, block->number, local->variable + c, local->statement->is_private);
+    tc_value value = numbers->rank == 1 ? tc_value_nodes(nodes, 1, count, 1) : tc_value_node(nodes[0]);
+    value.secret = numbers->secret;
+    return value;
+}
+
+/* A private parameter with a range is data: a column, the same number for every member unless bounds differ. As a
+ * constant it would be folded into others. */
+static tc_value ranged_param(tc_elaborator *elaborator, tc_agents_block *block, tc_local *local,
+                             const tc_value *numbers) {
+    const tc_family *family = &elaborator->model->families[block->number];
+    if (numbers->broken)
+        return *numbers;
+    if (!numbers->is_number || numbers->rank == 2) {
+        tc_error(elaborator->diagnostics, local->statement->name_span,
+                 numbers->is_number
+                     ? "'%s' has a range, which is for a number or a vector, but this is %s"
+                     : "'%s' has a range, but is computed from other data; give those a range instead of it",
+                 local->name->text, tc_shape_text(elaborator->arena, numbers));
+        return tc_value_broken();
+    }
+    for (size_t c = 0; !local->has_columns && c < tc_value_count(numbers); c++) {
+        double *values = TC_NEW(elaborator->arena, double, family->count);
+        for (size_t k = 0; k < family->count; k++)
+            values[k] = tc_value_number_at(numbers, c);
+        tc_expr leaf = tc_new_column(elaborator, block, values, true);
+        size_t column = (size_t)elaborator->dag->nodes[leaf].u.index;
+        family->columns[column].name = numbers->rank == 1
+                                           ? tc_arena_format(elaborator->arena, "%s[%zu]", local->name->text, c + 1)
+                                           : local->name->text;
+        local->variable = c == 0 ? column : local->variable;
+    }
+    local->has_columns = true;
+    return column_leaves(elaborator, block, local, numbers);
+}
+
+static tc_value param_numbers(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local) {
+    return tc_is_loaded_param(local->statement) ? loaded_param(elaborator, local)
+                                                : tc_elaborate_param(elaborator, scope, local->statement);
+}
+
 static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
     tc_part part = part_of(elaborator);
     tc_elaboration_phase *progress = &local->progress[part];
     settle_given(scope->block, local->statement);
-    if (tc_is_loaded_param(local->statement))
-        return loaded_param(elaborator, local);
-    if (scope->member != SIZE_MAX)
-        return tc_elaborate_param(elaborator, scope, local->statement);
+    if (scope->member != SIZE_MAX || (tc_is_loaded_param(local->statement) && !local->is_ranged))
+        return param_numbers(elaborator, scope, local);
     if (*progress == TC_UNDERWAY) {
         tc_error(elaborator->diagnostics, span, "'%s' is defined in terms of itself", local->name->text);
         local->value[part] = tc_value_broken();
@@ -65,7 +110,9 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
     if (*progress == TC_UNSEEN) {
         *progress = TC_UNDERWAY;
         tc_scope own = {.block = scope->block, .member = SIZE_MAX};
-        tc_value value = tc_elaborate_param(elaborator, &own, local->statement);
+        tc_value value = param_numbers(elaborator, &own, local);
+        if (local->is_ranged)
+            value = ranged_param(elaborator, scope->block, local, &value);
         if (*progress == TC_UNDERWAY)
             local->value[part] = value;
         *progress = TC_DONE;
@@ -80,13 +127,7 @@ static tc_value local_column(tc_elaborator *elaborator, const tc_scope *scope, t
     if (column->broken || scope->member != SIZE_MAX)
         return *column;
     if (local->progress[part] != TC_DONE) {
-        size_t count = tc_value_count(column);
-        tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
-        for (size_t c = 0; c < count; c++)
-            nodes[c] =
-                tc_data(elaborator->dag, scope->block->number, local->variable + c, local->statement->is_private);
-        local->value[part] = column->rank == 1 ? tc_value_nodes(nodes, 1, count, 1) : tc_value_node(nodes[0]);
-        local->value[part].secret = column->secret;
+        local->value[part] = column_leaves(elaborator, scope->block, local, column);
         local->progress[part] = TC_DONE;
     }
     return local->value[part];
@@ -200,8 +241,7 @@ tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name
 
 /* ---- any name --------------------------------------------------------------------------------------------------- */
 
-static void add_block_names(tc_elaborator *elaborator, const tc_agents_block *block, const char ***names,
-                            size_t *count) {
+void tc_add_block_names(tc_elaborator *elaborator, const tc_agents_block *block, const char ***names, size_t *count) {
     for (size_t i = 0; i < block->local_count; i++)
         TC_PUSH(elaborator->arena, *names, *count, block->locals[i].name->text);
     for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++)
@@ -239,7 +279,7 @@ static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const
         if (s->name != NULL)
             TC_PUSH(elaborator->arena, names, count, s->name->text);
         else
-            add_block_names(elaborator, s->block, &names, &count);
+            tc_add_block_names(elaborator, s->block, &names, &count);
     }
     for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next)
         TC_PUSH(elaborator->arena, names, count, d->name->text);
@@ -353,7 +393,7 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
     if (!found) {
         const char **names = NULL;
         size_t name_count = 0;
-        add_block_names(elaborator, block, &names, &name_count);
+        tc_add_block_names(elaborator, block, &names, &name_count);
         tc_error(elaborator->diagnostics, tree->name_span, "'%s' has no '%s'%s", agent->name->text, tree->name->text,
                  tc_did_you_mean(elaborator->arena, tree->name->text, names, name_count));
         return tc_value_broken();

@@ -209,9 +209,8 @@ static double positive(tc_elaborator *elaborator, const tc_tree *tree, const cha
     return NAN;
 }
 
-/* The number of the key among the known ones, or SIZE_MAX after an error. */
-static size_t find_key(tc_elaborator *elaborator, const tc_word *key, const char *const *known, size_t count,
-                       const char *where) {
+size_t tc_setting_key(tc_elaborator *elaborator, const tc_word *key, const char *const *known, size_t count,
+                      const char *where) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(known[i], key->name->text) == 0)
             return i;
@@ -221,7 +220,7 @@ static size_t find_key(tc_elaborator *elaborator, const tc_word *key, const char
     return SIZE_MAX;
 }
 
-static bool check_setting(tc_elaborator *elaborator, const tc_setting *setting, bool decays, bool *seen) {
+bool tc_check_setting(tc_elaborator *elaborator, const tc_setting *setting, bool decays, bool *seen) {
     if (*seen) {
         tc_error(elaborator->diagnostics, setting->key.span, "'%s' is set twice", setting->key.name->text);
         return false;
@@ -242,39 +241,46 @@ static void set_mechanism(tc_elaborator *elaborator, const tc_setting *setting) 
         tc_error(elaborator->diagnostics, setting->span, "a mechanism is one of none, laplace, gaussian");
         return;
     }
-    size_t found = find_key(elaborator, &setting->word, names, 3, "the list of mechanisms (none, laplace, gaussian)");
+    size_t found =
+        tc_setting_key(elaborator, &setting->word, names, 3, "the list of mechanisms (none, laplace, gaussian)");
     if (found != SIZE_MAX)
         elaborator->model->privacy.mechanism = (tc_mechanism)(TC_MECHANISM_NONE + found);
 }
 
 static void set_adjacency(tc_elaborator *elaborator, const tc_setting *setting) {
-    static const char *const names[] = {"ensemble", "one", "agent"};
+    static const char *const names[] = {"ensemble", "one", "agent", "data"};
+    static const tc_adjacency units[] = {TC_ADJACENCY_ENSEMBLE, TC_ADJACENCY_ONE, TC_ADJACENCY_AGENT,
+                                         TC_ADJACENCY_DATA};
+    enum { UNITS = 4 };
     tc_privacy *privacy = &elaborator->model->privacy;
     privacy->adjacency = TC_ADJACENCY_BARE;
     if (setting->word.name != NULL) {
         size_t found = 0;
-        while (found < 3 && strcmp(names[found], setting->word.name->text) != 0)
+        while (found < UNITS && strcmp(names[found], setting->word.name->text) != 0)
             found++;
-        if (found == 3 && setting->value == NULL) {
+        if (found == UNITS && setting->value == NULL) {
             /* A single name may also be a parameter. */
             tc_tree name = {.kind = TC_TREE_NAME, .span = setting->word.span, .name = setting->word.name};
             privacy->adjacency_bound = positive(elaborator, &name, "an adjacency bound");
             return;
         }
-        if (found == 3) {
-            (void)find_key(elaborator, &setting->word, names, 3, "adjacency");
+        if (found == UNITS) {
+            (void)tc_setting_key(elaborator, &setting->word, names, UNITS, "adjacency");
             return;
         }
-        privacy->adjacency = (tc_adjacency)(TC_ADJACENCY_ENSEMBLE + found);
+        privacy->adjacency = units[found];
     }
-    bool needs_bound = privacy->adjacency != TC_ADJACENCY_AGENT;
-    if (needs_bound != (setting->value != NULL)) {
+    if (privacy->adjacency == TC_ADJACENCY_AGENT && setting->value != NULL)
+        privacy->adjacency = TC_ADJACENCY_WITHIN;
+    bool has_bound = privacy->adjacency != TC_ADJACENCY_AGENT && privacy->adjacency != TC_ADJACENCY_DATA;
+    if (has_bound != (setting->value != NULL)) {
         tc_error(elaborator->diagnostics, setting->span,
-                 needs_bound ? "this adjacency needs a bound, as in 'adjacency one 1'"
-                             : "adjacency agent has no bound: the agent may do anything");
+                 has_bound
+                     ? "this adjacency needs a bound, as in 'adjacency one 1'"
+                     : "adjacency data has no bound: 'protect need by 5' in the agents' blocks says what is hidden");
         return;
     }
-    if (needs_bound)
+    if (has_bound)
         privacy->adjacency_bound = positive(elaborator, setting->value, "an adjacency bound");
 }
 
@@ -292,8 +298,8 @@ static void elaborate_privacy(tc_elaborator *elaborator, const tc_statement *sta
     privacy->span = statement->span;
     for (size_t i = 0; i < statement->setting_count; i++) {
         const tc_setting *setting = &statement->settings[i];
-        size_t key = find_key(elaborator, &setting->key, keys, 4, "privacy");
-        if (key == SIZE_MAX || !check_setting(elaborator, setting, false, &seen[key]))
+        size_t key = tc_setting_key(elaborator, &setting->key, keys, 4, "privacy");
+        if (key == SIZE_MAX || !tc_check_setting(elaborator, setting, false, &seen[key]))
             continue;
         if (key == 0)
             set_mechanism(elaborator, setting);
@@ -315,8 +321,8 @@ static void elaborate_budget(tc_elaborator *elaborator, const tc_statement *stat
     budget->span = statement->span;
     for (size_t i = 0; i < statement->setting_count; i++) {
         const tc_setting *setting = &statement->settings[i];
-        size_t key = find_key(elaborator, &setting->key, keys, 2, "budget");
-        if (key == SIZE_MAX || !check_setting(elaborator, setting, false, &seen[key]))
+        size_t key = tc_setting_key(elaborator, &setting->key, keys, 2, "budget");
+        if (key == SIZE_MAX || !tc_check_setting(elaborator, setting, false, &seen[key]))
             continue;
         *(key == 0 ? &budget->epsilon : &budget->delta) = positive(elaborator, setting->value, keys[key]);
         if (key == 1)
@@ -343,8 +349,8 @@ static void elaborate_schedule(tc_elaborator *elaborator, const tc_statement *st
     schedule->span = statement->span;
     for (size_t i = 0; i < statement->setting_count; i++) {
         const tc_setting *setting = &statement->settings[i];
-        size_t key = find_key(elaborator, &setting->key, keys, 3, "schedule");
-        if (key == SIZE_MAX || !check_setting(elaborator, setting, key < 2, &seen[key]))
+        size_t key = tc_setting_key(elaborator, &setting->key, keys, 3, "schedule");
+        if (key == SIZE_MAX || !tc_check_setting(elaborator, setting, key < 2, &seen[key]))
             continue;
         if (key == 0)
             set_decaying(elaborator, setting, &schedule->regularization, &schedule->regularization_decay);
@@ -386,8 +392,8 @@ static void declare_norms(tc_elaborator *elaborator, const tc_statement *stateme
     bool seen[2] = {false};
     for (size_t i = 0; i < statement->setting_count; i++) {
         const tc_setting *setting = &statement->settings[i];
-        size_t key = find_key(elaborator, &setting->key, keys, 2, "a declaration of constants");
-        if (key != SIZE_MAX && check_setting(elaborator, setting, false, &seen[key]))
+        size_t key = tc_setting_key(elaborator, &setting->key, keys, 2, "a declaration of constants");
+        if (key != SIZE_MAX && tc_check_setting(elaborator, setting, false, &seen[key]))
             constants[key] = declared_coef(elaborator, block, setting->value);
     }
 }

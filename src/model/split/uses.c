@@ -349,6 +349,15 @@ void tc_uses_add(tc_uses *uses, const tc_statement *s) {
         walk(uses, &scope, trees[i], s->is_private);
     for (size_t i = 0; i < s->argument_count; i++)
         walk(uses, &scope, s->arguments[i], s->is_private);
+    for (size_t i = 0; i < s->item_count; i++) {
+        const tc_item *item = &s->items[i];
+        const tc_tree *bounds[] = {item->length, item->lower, item->upper, item->by};
+        for (size_t t = 0; t < sizeof bounds / sizeof bounds[0]; t++)
+            walk(uses, &scope, bounds[t], s->is_private);
+        /* An agent's file needs the data themselves; the cloud's has their names alone. */
+        if (uses->columns != NULL)
+            use_name(uses, &scope, item->datum.name, item->datum.span);
+    }
     for (size_t i = 0; i < s->setting_count; i++) {
         walk(uses, &scope, s->settings[i].value, s->is_private);
         walk(uses, &scope, s->settings[i].decay, s->is_private);

@@ -147,8 +147,8 @@ tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t
 
 static const char *const file_words[] = {"role", "param",   "private", "data",   "agents",   "agent", "constraint",
                                          "dual", "declare", "privacy", "budget", "schedule", "start"};
-static const char *const block_words[] = {"state", "minimize", "maximize", "private", "public", "set",
-                                          "param", "gap",      "slater",   "start",   "column"};
+static const char *const block_words[] = {"state", "minimize", "maximize", "private", "public", "set",     "param",
+                                          "gap",   "slater",   "start",    "column",  "range",  "protect", "distance"};
 
 static bool at_one_of(const tc_parser *parser, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -73,6 +73,14 @@ typedef struct tc_setting { /* one line of a privacy, budget, schedule or declar
     tc_span span;
 } tc_setting;
 
+typedef struct tc_item { /* one of the data in `range need in [0, 40], pref in [0, 7.4]` or `protect need by 5` */
+    tc_word datum;
+    tc_tree *length;        /* range pref[24]: how many components; NULL: not said */
+    tc_tree *lower, *upper; /* range */
+    tc_tree *by;            /* protect */
+    tc_span span;
+} tc_item;
+
 typedef enum tc_statement_kind {
     TC_STATEMENT_ROLE,
     TC_STATEMENT_PARAM,
@@ -91,6 +99,9 @@ typedef enum tc_statement_kind {
     TC_STATEMENT_SET,
     TC_STATEMENT_GAP,
     TC_STATEMENT_SLATER,
+    TC_STATEMENT_RANGE,
+    TC_STATEMENT_PROTECT,
+    TC_STATEMENT_DISTANCE,
 } tc_statement_kind;
 
 typedef struct tc_statement {
@@ -125,6 +136,8 @@ typedef struct tc_statement {
     size_t word_count;
     tc_setting *settings;
     size_t setting_count;
+    tc_item *items; /* range, protect */
+    size_t item_count;
     struct tc_statement *block; /* agents: first statement inside */
     struct tc_statement *next;
 } tc_statement;

@@ -377,19 +377,25 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
  *                   |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'given')
  *                   |  ['private'] 'column' NAME '=' expression
  *                   |  'gap' expression
+ *                   |  'range' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']' {',' ...}
+ *                   |  'protect' NAME 'by' expression {',' ...}  |  'distance' NAME '{' settings '}'
  *                   |  'slater' NAME '=' expression ['within' expression]  |  ['private'] 'start' NAME '=' expression
  *   set             := expression ('<=' | '>=' | '==') expression [('<=' | '>=') expression]
  *                   |  expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')') */
 
-static bool parse_box(tc_parser *parser, tc_statement *statement) {
+static bool parse_bounds(tc_parser *parser, tc_tree **lower, tc_tree **upper) {
     tc_span opened = parser->token.span;
     if (!tc_parser_expect(parser, TC_TOKEN_OPEN_BRACKET, "'[' and two bounds, as in [0, 1]"))
         return false;
-    statement->lower = tc_parse_expression(parser);
-    if (statement->lower == NULL || !tc_parser_expect(parser, TC_TOKEN_COMMA, "',' and the upper bound"))
+    *lower = tc_parse_expression(parser);
+    if (*lower == NULL || !tc_parser_expect(parser, TC_TOKEN_COMMA, "',' and the upper bound"))
         return false;
-    statement->upper = tc_parse_expression(parser);
-    return statement->upper != NULL && tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened);
+    *upper = tc_parse_expression(parser);
+    return *upper != NULL && tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened);
+}
+
+static bool parse_box(tc_parser *parser, tc_statement *statement) {
+    return parse_bounds(parser, &statement->lower, &statement->upper);
 }
 
 static bool parse_state(tc_parser *parser, tc_statement *statement) {
@@ -495,6 +501,53 @@ static bool parse_assignment(tc_parser *parser, tc_statement *statement, const c
     return statement->value != NULL;
 }
 
+/* `need in [0, 40]` or `pref[24] in [0, 7.4]` */
+static bool parse_range_item(tc_parser *parser, tc_item *item) {
+    tc_span opened = parser->token.span;
+    if (tc_parser_accept(parser, TC_TOKEN_OPEN_BRACKET)) {
+        item->length = tc_parse_expression(parser);
+        if (item->length == NULL || !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened))
+            return false;
+    }
+    if (!tc_parser_at_word(parser, "in")) {
+        tc_parser_expected(parser, "'in' and the public range of the data, as in 'range need in [0, 40]'");
+        return false;
+    }
+    tc_parser_next(parser);
+    return parse_bounds(parser, &item->lower, &item->upper);
+}
+
+/* `need by 5` */
+static bool parse_protect_item(tc_parser *parser, tc_item *item) {
+    if (!tc_parser_at_word(parser, "by")) {
+        tc_parser_expected(parser, "'by' and how far the data are hidden, as in 'protect need by 5'");
+        return false;
+    }
+    tc_parser_next(parser);
+    return (item->by = tc_parse_expression(parser)) != NULL;
+}
+
+static bool parse_items(tc_parser *parser, tc_statement *statement) {
+    bool is_range = statement->kind == TC_STATEMENT_RANGE;
+    do {
+        tc_item item = {.span = parser->token.span};
+        if (!tc_parser_word(parser, &item.datum, "the name of private data") ||
+            !(is_range ? parse_range_item(parser, &item) : parse_protect_item(parser, &item)))
+            return false;
+        item.span = tc_span_join(item.span, parser->last);
+        TC_PUSH(parser->arena, statement->items, statement->item_count, item);
+    } while (tc_parser_accept(parser, TC_TOKEN_COMMA));
+    return true;
+}
+
+static bool parse_distance(tc_parser *parser, tc_statement *statement) {
+    if (!parse_named(parser, statement, "the name of protected data"))
+        return false;
+    tc_span opened = parser->token.span;
+    return tc_parser_expect(parser, TC_TOKEN_OPEN_BRACE, "'{' and the distances l1 and l2") &&
+           parse_settings(parser, statement, opened);
+}
+
 static bool must_be_private(tc_parser *parser, tc_statement *statement, tc_span keyword, const char *what) {
     if (statement->is_private)
         return true;
@@ -553,6 +606,16 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
             tc_parser_next(parser);
             done = (statement->other = tc_parse_expression(parser)) != NULL;
         }
+    } else if (tc_parser_at_word(parser, "range") || tc_parser_at_word(parser, "protect")) {
+        bool is_range = tc_parser_at_word(parser, "range");
+        statement->kind = is_range ? TC_STATEMENT_RANGE : TC_STATEMENT_PROTECT;
+        tc_parser_next(parser);
+        done = must_be_public(parser, statement, keyword, is_range ? "a range" : "what is protected") &&
+               parse_items(parser, statement);
+    } else if (tc_parser_at_word(parser, "distance")) {
+        statement->kind = TC_STATEMENT_DISTANCE;
+        tc_parser_next(parser);
+        done = must_be_public(parser, statement, keyword, "a distance") && parse_distance(parser, statement);
     } else if (tc_parser_at_word(parser, "start")) {
         statement->kind = TC_STATEMENT_START;
         tc_parser_next(parser);
