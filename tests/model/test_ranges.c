@@ -1,8 +1,6 @@
 /* `range`, `protect` and `distance`: what they mean, that data are moved into their ranges before anything is computed
  * from them, and what is refused. */
-#include "model/evaluate.h"
-#include "model/support.h"
-#include "support/random.h"
+#include "model/same.h"
 
 static const tc_datum *datum_of(const bench *b, const char *name) {
     const tc_family *family = &b->model->families[0];
@@ -250,6 +248,90 @@ static void distances_are_for_what_is_protected(void **state) {
     }
 }
 
+/* ---- the parties' files ---- */
+
+static void expect_same_data(const tc_model *whole, size_t f, size_t k, const bench *part) {
+    bool is_cloud = k == SIZE_MAX;
+    const tc_family *family = &whole->families[f], *own = &part->model->families[is_cloud ? f : 0];
+    assert_int_equal(family->datum_count, own->datum_count);
+    assert_int_equal(family->has_gap, own->has_gap);
+    for (size_t m = is_cloud ? 0 : k; m < (is_cloud ? family->count : k + 1); m++) {
+        size_t n = is_cloud ? m : 0;
+        assert_true(tc_coef_at(family->gap, m) == tc_coef_at(own->gap, n));
+        for (size_t d = 0; d < family->datum_count; d++) {
+            const tc_datum *a = &family->data[d], *b = &own->data[d];
+            AT_CASE(d);
+            assert_string_equal(a->name, b->name);
+            assert_int_equal(a->count, b->count);
+            assert_true((b->columns == NULL) == is_cloud);
+            for (size_t i = 0; i < 2; i++)
+                assert_true(a->distances[i] == b->distances[i] || (isnan(a->distances[i]) && isnan(b->distances[i])));
+            for (size_t c = 0; c < a->count; c++) {
+                assert_true(tc_coef_at(a->lower[c], m) == tc_coef_at(b->lower[c], n));
+                assert_true(tc_coef_at(a->upper[c], m) == tc_coef_at(b->upper[c], n));
+                assert_true((a->by == NULL) == (b->by == NULL));
+                assert_true(a->by == NULL || tc_coef_at(a->by[c], m) == tc_coef_at(b->by[c], n));
+                assert_true(is_cloud ||
+                            family->columns[a->columns[c]].values[m] == own->columns[b->columns[c]].values[n]);
+            }
+        }
+    }
+}
+
+/* As analysis fills them in, before a problem is split. */
+static void find_numbers(bench *b, bool gaps_differ) {
+    uint64_t seed = 3;
+    for (size_t f = 0; f < b->model->family_count; f++) {
+        tc_family *family = &b->model->families[f];
+        double *gaps = TC_NEW(b->arena, double, family->count);
+        for (size_t d = 0; d < family->datum_count; d++) {
+            for (size_t i = 0; i < 2 && family->data[d].by != NULL; i++)
+                family->data[d].distances[i] = uniform(&seed, 0, 1) * 7 / 3;
+        }
+        for (size_t k = 0; k < family->count; k++)
+            gaps[k] = uniform(&seed, 0, 1) / 3;
+        if (!family->has_gap)
+            family->gap = gaps_differ ? (tc_coef){.column = gaps} : (tc_coef){.value = gaps[0]};
+        family->has_gap = true;
+    }
+}
+
+static void ranges_go_to_the_parties(void **state) {
+    (void)state;
+    put_homes();
+    put_file("t.csv", "1,2,5\n");
+    static const char *const texts[] = {
+        "param low = [0, -2]\n" HOMES "agents home over homes { state p[2] in [0, 9]; slater p = 1\n"
+        "  private minimize sumsq(p - pref) / 3 + member * p[1]; private set sum(p) >= need / 7\n"
+        "  protect pref by [0.5, 1], need by cap / 3; private param member = 1.1\n"
+        "  range need in [0,\n 10\n * cap], pref in [low, 2 * cap]; range member in [0.1 + 0.2, 1] }\n"
+        "constraint c: sum(home: p[1]) <= 30\n",
+        "agents a[i in 1..300] { state x[3] in [0, 9]; slater x = 1\n"
+        "  private param w = 2 / 3; private param t = csv \"t.csv\"; private param s = 2 * w\n"
+        "  private minimize w * sumsq(x - t) + s * x[1]; private set sum(x) <= 9 - w * t[1]\n"
+        "  range w in [0.7, i], t[3] in [0, 4]; protect w by 0.25 }\n"
+        "agent gaps { state y in [0, 2]; private param w = 3; private minimize w * y; slater y = 1; gap 2\n"
+        "  range w in [0, 4] }\n"
+        "constraint c: sum(a: x[2]) + gaps.y <= 900\n",
+        HOMES "agents home over homes { state p[2] in [0, 9]; slater p = 1; private minimize sum(p)\n"
+              "  range pref in [0, 2] }\nconstraint c: sum(home: p[1]) <= 30\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (int differ = 0; differ < 2; differ++) {
+            bench b = load_good(texts[i]);
+            find_numbers(&b, differ == 1);
+            expect_same_parts_of(b, expect_same_data);
+        }
+    }
+}
+
+/* Where nothing was found, nothing is said. */
+static void unknown_distances_are_not_written(void **state) {
+    (void)state;
+    expect_same_parts_of(load_good("agent a { state x in [0, 1]; private param w = 3; private minimize w * x\n"
+                                   "  range w in [0, 4]; protect w by 1 }\nconstraint c: a.x <= 1\ndual radius 3\n"),
+                         expect_same_data);
+}
+
 static void units_may_be_named_in_the_file(void **state) {
     (void)state;
     static const struct {
@@ -285,6 +367,8 @@ int main(void) {
         cmocka_unit_test(wrong_lines_are_refused),
         cmocka_unit_test(one_error_is_told_once),
         cmocka_unit_test(distances_are_for_what_is_protected),
+        cmocka_unit_test(ranges_go_to_the_parties),
+        cmocka_unit_test(unknown_distances_are_not_written),
         cmocka_unit_test(units_may_be_named_in_the_file),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -16,7 +16,8 @@ static bool is_for_cloud(const tc_statement *s) {
 static bool is_public_line(const tc_statement *s) {
     return !s->is_private &&
            (s->kind == TC_STATEMENT_STATE || s->kind == TC_STATEMENT_GAP || s->kind == TC_STATEMENT_SLATER ||
-            s->kind == TC_STATEMENT_PARAM || s->kind == TC_STATEMENT_SET);
+            s->kind == TC_STATEMENT_PARAM || s->kind == TC_STATEMENT_SET || s->kind == TC_STATEMENT_RANGE ||
+            s->kind == TC_STATEMENT_PROTECT);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -112,8 +113,7 @@ static bool is_taken(const tc_syntax *syntax, const char *text) {
 }
 
 /* A name that nothing in the file means. */
-static const char *fresh_name(tc_split_job *job) {
-    const char *name = "member";
+static const char *fresh_name(tc_split_job *job, const char *name) {
     while (is_taken(job->model->syntax, name))
         name = tc_arena_format(job->arena, "%s_", name);
     return name;
@@ -127,20 +127,85 @@ static const tc_value *numbers_of(const tc_agents_block *block, const tc_stateme
     return &block->locals[i].column;
 }
 
+static bool is_vector(const tc_family *family, const tc_datum *datum) {
+    return strcmp(family->columns[datum->columns[0]].name, datum->name) != 0; /* "pref[1]" */
+}
+
+/* The cloud does not have the data, so the line says how many components they have. */
+static void write_range(tc_split_job *job, tc_buffer *out, const tc_family *family, const tc_statement *statement) {
+    const char *separator = "range ";
+    for (size_t i = 0; i < statement->item_count; i++, separator = ", ") {
+        const tc_item *item = &statement->items[i];
+        const tc_datum *datum = family->data;
+        uint32_t name_end = item->datum.span.offset + item->datum.span.length;
+        tc_span rest = {name_end, item->span.offset + item->span.length - name_end};
+        while (strcmp(datum->name, item->datum.name->text) != 0)
+            datum++;
+        tc_buffer_printf(out, "%s%s", separator, datum->name);
+        if (item->length == NULL && is_vector(family, datum))
+            tc_buffer_printf(out, "[%zu]", datum->count);
+        if (item->length == NULL)
+            tc_buffer_puts(out, " ");
+        tc_write_text(out, &job->model->source, rest);
+    }
+    tc_buffer_puts(out, "\n");
+}
+
+/* What analysis found, for those who do not have the whole problem. */
+static void write_distances(tc_buffer *out, const tc_family *family) {
+    for (size_t d = 0; d < family->datum_count; d++) {
+        const tc_datum *datum = &family->data[d];
+        if (datum->by == NULL || !isfinite(datum->distances[0]) || !isfinite(datum->distances[1]))
+            continue;
+        tc_buffer_printf(out, "  distance %s { l1 ", datum->name);
+        tc_write_number(out, datum->distances[0]);
+        tc_buffer_puts(out, "; l2 ");
+        tc_write_number(out, datum->distances[1]);
+        tc_buffer_puts(out, " }\n");
+    }
+}
+
+/* Whether the family has a gap that no line gives: one that follows from ranges. */
+static bool has_found_gap(const tc_family *family, const tc_statement *statement) {
+    bool written = false;
+    for (const tc_statement *s = statement->block; s != NULL; s = s->next)
+        written = written || s->kind == TC_STATEMENT_GAP;
+    return family->has_gap && !written;
+}
+
+static void write_gap(tc_buffer *out, double gap) {
+    tc_buffer_puts(out, "  gap ");
+    tc_write_number(out, gap);
+    tc_buffer_puts(out, "\n");
+}
+
+/* One for each member: a vector, and the member's place in it. */
+static tc_status write_gaps(tc_split_job *job, tc_buffer *out, const tc_family *family, const char *index) {
+    tc_name name = {.text = fresh_name(job, "gaps")};
+    const tc_statement param = {.kind = TC_STATEMENT_PARAM, .name = &name, .agent = family->name};
+    const tc_value gaps = tc_value_numbers(family->gap.column, 1, family->count, 1);
+    tc_buffer_puts(out, "  ");
+    tc_status status = write_param(job, out, &param, &gaps);
+    tc_buffer_printf(out, "  gap %s[%s]\n", name.text, index);
+    return status;
+}
+
 static tc_status write_block(tc_split_job *job, tc_buffer *out, const tc_statement *statement, const char *fresh) {
     const tc_agents_block *block = statement->name->global->block;
     const tc_family *family = &job->model->families[block->number];
     bool has_table = block->data != NULL && (count_public(block->data) > 0 || block->data->table->names != NULL);
+    bool found_gap = has_found_gap(family, statement);
+    bool gaps_differ = found_gap && statement->is_family && family->gap.column != NULL;
+    const char *index = block->index != NULL ? block->index->text : fresh;
     if (!statement->is_family) {
         tc_buffer_printf(out, "agent %s {\n", family->name);
     } else if (has_table) {
         tc_buffer_printf(out, "agents %s", family->name);
-        if (block->index != NULL)
-            tc_buffer_printf(out, "[%s]", block->index->text);
+        if (block->index != NULL || gaps_differ)
+            tc_buffer_printf(out, "[%s]", index);
         tc_buffer_printf(out, " over %s {\n", block->data->name->text);
     } else {
-        tc_buffer_printf(out, "agents %s[%s in 1..%zu] {\n", family->name,
-                         block->index != NULL ? block->index->text : fresh, family->count);
+        tc_buffer_printf(out, "agents %s[%s in 1..%zu] {\n", family->name, index, family->count);
     }
     tc_status status = TC_OK;
     for (const tc_statement *s = statement->block; s != NULL && status == TC_OK; s = s->next) {
@@ -149,9 +214,16 @@ static tc_status write_block(tc_split_job *job, tc_buffer *out, const tc_stateme
         tc_buffer_puts(out, "  ");
         if (tc_is_loaded_param(s))
             status = write_param(job, out, s, numbers_of(block, s));
+        else if (s->kind == TC_STATEMENT_RANGE)
+            write_range(job, out, family, s);
         else
             tc_write_statement(out, &job->model->source, s->span);
     }
+    write_distances(out, family);
+    if (found_gap && !gaps_differ)
+        write_gap(out, tc_coef_at(family->gap, 0));
+    if (gaps_differ && status == TC_OK)
+        status = write_gaps(job, out, family, index);
     tc_buffer_puts(out, "}\n");
     return status;
 }
@@ -195,7 +267,7 @@ tc_status tc_split_cloud(tc_split_job *job) {
         if (s->kind == TC_STATEMENT_DATA)
             status = write_data(job, &out, s);
     }
-    const char *fresh = fresh_name(job);
+    const char *fresh = fresh_name(job, "member");
     for (const tc_statement *s = syntax->first; s != NULL && status == TC_OK; s = s->next) {
         if (s->kind == TC_STATEMENT_AGENTS)
             status = write_block(job, &out, s, fresh);
@@ -254,14 +326,22 @@ static const char *file_name(tc_split_job *job, const tc_family *family, size_t 
     return tc_buffer_text(&path);
 }
 
+typedef struct agent_text {                /* what all members of a family have */
+    const char *common, *lines, *schedule; /* parameters, the block's lines, what stands behind the block */
+    bool found_gap;
+} agent_text;
+
 static tc_status write_agent(tc_split_job *job, const tc_uses *uses, const tc_family *family, size_t member,
-                             const char *common, const char *lines, const char *schedule) {
+                             const agent_text *text) {
     tc_buffer out = tc_buffer_new(job->arena, SIZE_MAX / 4), name = tc_buffer_new(job->arena, 1 << 16);
     tc_agent_name(&name, family, member);
     const char *quote = tc_is_identifier(tc_buffer_text(&name)) ? "" : "\"";
-    tc_buffer_printf(&out, "role agent\n%sagent %s%s%s {\n", common, quote, name.text, quote);
+    tc_buffer_printf(&out, "role agent\n%sagent %s%s%s {\n", text->common, quote, name.text, quote);
     write_columns(&out, uses, member);
-    tc_buffer_printf(&out, "%s}\n%s", lines, schedule);
+    tc_buffer_puts(&out, text->lines);
+    if (text->found_gap)
+        write_gap(&out, tc_coef_at(family->gap, member));
+    tc_buffer_printf(&out, "}\n%s", text->schedule);
     if (!isnan(tc_coef_at(family->declared_objective, member))) {
         tc_buffer_printf(&out, "declare lipschitz objective %s%s%s ", quote, name.text, quote);
         tc_write_number(&out, tc_coef_at(family->declared_objective, member));
@@ -366,6 +446,7 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
     tc_buffer common = tc_buffer_new(job->arena, SIZE_MAX / 4), lines = common, schedule = common;
     tc_status status = TC_OK;
     write_lines(job, &lines, statement);
+    write_distances(&lines, family);
     const tc_statement *steps = find_schedule(job->model);
     if (steps != NULL) {
         uses.family = NULL;
@@ -375,12 +456,13 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
     }
     for (size_t i = 0; i < uses.param_count; i++)
         tc_write_param(&common, uses.params[i]->statement, &uses.params[i]->value);
-    const char *texts[] = {tc_buffer_text(&common), tc_buffer_text(&lines), tc_buffer_text(&schedule)};
+    const agent_text text = {tc_buffer_text(&common), tc_buffer_text(&lines), tc_buffer_text(&schedule),
+                             has_found_gap(family, statement)};
     for (size_t k = 0; k < family->count && status == TC_OK; k++) {
         if (tc_interrupted(job->monitor))
             return TC_INTERRUPTED;
         tc_mark mark = tc_arena_mark(job->arena);
-        status = write_agent(job, &uses, family, k, texts[0], texts[1], texts[2]);
+        status = write_agent(job, &uses, family, k, &text);
         if (status == TC_OK)
             tc_arena_rewind(job->arena, mark);
         tc_progress(job->monitor, "writing agents",

@@ -24,7 +24,7 @@ bool tc_is_identifier(const char *text) {
     return text[0] != '\0' && strcmp(text, "in") != 0;
 }
 
-void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
+void tc_write_text(tc_buffer *out, const tc_source *source, tc_span span) {
     tc_source part = {source->path, source->text + span.offset, span.length};
     tc_buffer nowhere = tc_buffer_new(out->arena, 1 << 20);
     tc_diagnostics diagnostics = {out->arena, &part, &nowhere, 0};
@@ -46,6 +46,10 @@ void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
         tc_buffer_add(out, part.text + token.span.offset, token.span.length);
         end = token.span.offset + token.span.length;
     }
+}
+
+void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
+    tc_write_text(out, source, span);
     tc_buffer_puts(out, "\n");
 }
 

@@ -28,6 +28,8 @@ void tc_uses_forget(const tc_syntax *syntax);
 
 /* A statement as it was written, on one line, without comments. */
 void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span);
+/* The same without the end of the line. */
+void tc_write_text(tc_buffer *out, const tc_source *source, tc_span span);
 void tc_write_number(tc_buffer *out, double number);
 void tc_write_param(tc_buffer *out, const tc_statement *statement, const tc_value *value);
 bool tc_is_identifier(const char *text);
