@@ -493,6 +493,21 @@ class Radius(Written):
         self.assertEqual(tacit(*sweep).returncode, 1)
         self.assertEqual(tacit(*sweep, "--seed", "5").returncode, 0)
 
+    def test_equalities_need_room_around_the_slater_point(self):
+        """Gaps over the slack of inequalities would be a number too, and none that bounds the prices of equalities."""
+        rows = "constraint c: sum(a: x) <= 4", "constraint c: sum(a: x) <= 4\nconstraint e: a[1].x - a[2].x == 0"
+        for room, code in (("", 1), (" within 0.25", 0)):
+            text = self.FACTS.replace(*rows) % (f"  gap 9\n  slater x = 1{room}\n", "")
+            path = self.problem(text)
+            public = "".join(line for line in text.splitlines(True) if "private" not in line)
+            (self.here / "cloud").mkdir(exist_ok=True)
+            cut = self.problem("role cloud\n" + public, "cloud/problem.tacit")
+            whole, cloud = (tacit("plan", p, "--json") for p in (path, cut))
+            self.assertEqual((whole.stdout, whole.stderr, whole.returncode), (cloud.stdout, cloud.stderr, code))
+            facts = json.loads(whole.stdout)
+            self.assertIs(facts["private"], code == 0)
+            self.assertEqual(any("No agent in equality e has room" in w for w in facts["warnings"]), code == 1)
+
     def test_a_slater_point_that_violates_what_is_public_is_named(self):
         fault = "does not satisfy constraint c strictly: g = 2 there"
         self.assertFalse(self.warned("  gap 9\n  slater x = 2\n", ""))
