@@ -436,6 +436,7 @@ def _solution(solution: Solution) -> str:
         _title("Solution"),
         _promise(solution.holds, f"<strong>{_text(outcome)}</strong>: objective {_number(solution.objective, 8)}"),
         _stopped(solution),
+        _line(_text(solution.reason)) if solution.outcome == "infeasible_suspected" else "",
         _line(
             f"Largest violation {_number(solution.max_violation)}, residual {_number(solution.residual, 2)}, "
             f"|x| {_number(solution.norm_x)}, |μ| {_number(solution.norm_mu)}"

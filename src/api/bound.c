@@ -1,7 +1,7 @@
 /* tacit_bound. */
 #include "api/planned.h"
+#include "api/solution.h"
 #include "base/sized.h"
-#include "reference/reference.h"
 #include "theory/bound.h"
 
 #include <math.h>
@@ -41,7 +41,8 @@ static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup,
     if (reference->outcome == TC_SOLVE_INTERRUPTED)
         return TC_INTERRUPTED;
     if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
-        asked->problem = "no point seems to satisfy all constraints";
+        const char *conflict = tc_conflict_sentence(call->work.arena, setup->model, reference);
+        asked->problem = conflict != NULL ? conflict : "no point seems to satisfy all constraints";
         return TC_OK;
     }
     for (size_t j = 0; j < setup->model->constraint_count; j++)

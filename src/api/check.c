@@ -116,9 +116,7 @@ static tc_status solve(tc_api_call *call) {
     result->model = loaded->model;
     result->of.solve = solution;
     result->holds = tc_solution_holds(solution);
-    result->reason = !tc_solution_is_convex(solution)
-                         ? "the problem is not proved convex and smooth: tacit check says where"
-                         : tc_outcome_name(solution->reference->outcome);
+    result->reason = tc_solution_reason(call->work.arena, solution);
     result->is_interrupted = solution->reference->outcome == TC_SOLVE_INTERRUPTED;
     result->write_json = solve_json;
     result->write_text = solve_text;

@@ -193,14 +193,19 @@ static tc_status warn_and_judge(tc_api_call *call, const tc_model *model, const 
     if (fault != NULL && p->plan->problem == NULL)
         tc_work_say(work, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
                     fault);
+    const char *kinks = tc_kinks_fault(work->arena, model, analysis, tc_resolve_method(&call->wishes.plan));
+    if (kinks != NULL && p->plan->problem == NULL)
+        tc_work_say(work, "this plan promises what it says, but nothing runs by it. %s", kinks);
     if (p->plan->problem == NULL)
         p->card = tc_card_make(work->arena, p->plan, call->wishes.seeded);
     tc_status status = look_up_cost(call, p);
     const char *reason = tc_planned_reason(work->arena, p);
     call->result->reason = reason != NULL  ? reason
                            : fault != NULL ? fault
+                           : kinks != NULL ? kinks
                                            : "the constraints are not proved to be convex and smooth";
-    call->result->holds = tc_plan_deserves_private(p->plan) && convex && fault == NULL && p->over == NULL;
+    call->result->holds =
+        tc_plan_deserves_private(p->plan) && convex && fault == NULL && kinks == NULL && p->over == NULL;
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* tacit_run. */
 #include "api/run.h"
 
+#include "api/solution.h"
 #include "base/machine.h"
 #include "base/sized.h"
 
@@ -23,7 +24,9 @@ static void judge_target(tc_work *work, tc_setup *setup, tc_run_target *target) 
     const tc_reference *reference = target->reference;
     double sum = 0;
     if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
-        tc_work_say(work, "no point seems to satisfy all constraints: there is no solution to compare with");
+        const char *conflict = tc_conflict_sentence(work->arena, setup->model, reference);
+        tc_work_say(work, "no point seems to satisfy all constraints: there is no solution to compare with.%s%s",
+                    conflict == NULL ? "" : " ", conflict == NULL ? "" : conflict);
         target->reference = NULL;
         setup->sound = false;
         return;

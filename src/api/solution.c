@@ -55,33 +55,100 @@ bool tc_solution_outside_radius(const tc_solution *solution) {
            tc_solution_sum(solution) > tc_solution_radius(solution) + solution->reference->residual;
 }
 
-/* Which constraints exclude each other; NULL where that is not known. */
-static const char *conflict_of(tc_arena *arena, const tc_solution *solution) {
-    enum { LISTED = 20 };
-    const tc_model *model = solution->model;
-    const bool *conflict = solution->reference->conflict;
-    size_t count = 0, said = 0;
-    if (solution->assumptions != NULL && solution->assumptions->slater_facts.contradiction != NULL)
-        return solution->assumptions->slater_facts.contradiction;
-    for (size_t j = 0; conflict != NULL && j < model->constraint_count; j++)
-        count += conflict[j];
+enum { LISTED = 20 };
+
+/* "a", "a and b", "a, b and c"; "..., t and 4 others". */
+static void add_to_list(tc_buffer *out, size_t said, size_t count, const char *name) {
+    if (said >= LISTED)
+        return;
+    tc_buffer_printf(out, "%s%s", said == 0 ? "" : said + 1 == count ? " and " : ", ", name);
+    if (said + 1 == LISTED && count > LISTED)
+        tc_buffer_printf(out, " and %zu others", count - LISTED);
+}
+
+static size_t count_of(const bool *marks, size_t count) {
+    size_t marked = 0;
+    for (size_t i = 0; i < count; i++)
+        marked += marks[i];
+    return marked;
+}
+
+static const char *name_of_agent(tc_arena *arena, const tc_model *model, size_t agent) {
+    tc_buffer name = tc_buffer_new(arena, 4096);
+    const tc_family *family = tc_family_of_agent(model, agent);
+    tc_agent_name(&name, family, agent - family->first_agent);
+    return tc_buffer_text(&name);
+}
+
+const char *tc_conflict_sentence(tc_arena *arena, const tc_model *model, const tc_reference *reference) {
+    const bool *rows = reference->conflict, *held = reference->held;
+    size_t count = rows == NULL ? 0 : count_of(rows, model->constraint_count), said = 0;
     if (count == 0)
         return NULL;
     tc_buffer out = tc_buffer_new(arena, 1 << 16);
     tc_buffer_printf(&out, "No point of the sets satisfies constraint%s ", tc_plural(count));
-    for (size_t j = 0; j < model->constraint_count && said < LISTED; j++)
-        if (conflict[j]) {
-            tc_buffer_printf(&out, "%s%s",
-                             said == 0           ? ""
-                             : said + 1 == count ? " and "
-                                                 : ", ",
-                             model->constraints[j].name);
-            said++;
-        }
-    if (count > LISTED)
-        tc_buffer_printf(&out, " and %zu others", count - LISTED);
-    tc_buffer_puts(&out, count > 1 ? " together." : ".");
+    for (size_t j = 0; j < model->constraint_count; j++)
+        if (rows[j])
+            add_to_list(&out, said++, count, model->constraints[j].name);
+    tc_buffer_puts(&out, count > 1 ? " together" : "");
+    count = count_of(held, model->agent_count);
+    if (count == 0) {
+        tc_buffer_puts(&out, ".");
+        return tc_buffer_text(&out);
+    }
+    tc_buffer_printf(&out, ", as the set%s of ", tc_plural(count));
+    said = 0;
+    for (size_t i = 0; i < model->agent_count && said < LISTED; i++)
+        if (held[i])
+            add_to_list(&out, said++, count, name_of_agent(arena, model, i));
+    tc_buffer_printf(&out, " leave%s no room.", count > 1 ? "" : "s");
     return tc_buffer_text(&out);
+}
+
+/* Which constraints exclude each other, or which one is missed most; NULL where that is not known. */
+static const char *conflict_of(tc_arena *arena, const tc_solution *solution) {
+    const tc_analysis *a = solution->assumptions;
+    char most[32];
+    if (a != NULL && a->slater_facts.contradiction != NULL)
+        return a->slater_facts.contradiction;
+    const char *sentence = tc_conflict_sentence(arena, solution->model, solution->reference);
+    if (sentence != NULL || solution->reference->outcome != TC_INFEASIBLE_SUSPECTED ||
+        solution->model->constraint_count == 0 || tc_solution_lacks_points(solution))
+        return sentence;
+    return tc_arena_format(arena, "At this point constraint %s is missed most, by %s.",
+                           solution->model->constraints[solution->reference->worst].name,
+                           tc_shown(most, solution->reference->max_violation, 0, 3));
+}
+
+const char *tc_solution_reason(tc_arena *arena, const tc_solution *solution) {
+    if (!tc_solution_is_convex(solution) && !tc_solution_lacks_points(solution))
+        return "the problem is not proved convex and smooth: tacit check says where";
+    if (tc_solution_lacks_points(solution) && solution->assumptions->sets.finding_count > 0)
+        return solution->assumptions->sets.findings[0].text;
+    const char *conflict = conflict_of(arena, solution);
+    return conflict != NULL ? conflict : tc_outcome_name(solution->reference->outcome);
+}
+
+/* "conflict": null, or {"constraints", "sets_of"}: all names. */
+static void json_conflict(const tc_solution *solution, tc_json *json) {
+    const tc_model *model = solution->model;
+    const tc_reference *reference = solution->reference;
+    if (reference->conflict == NULL || count_of(reference->conflict, model->constraint_count) == 0) {
+        tc_json_null(json, "conflict");
+        return;
+    }
+    tc_json_open_object(json, "conflict");
+    tc_json_open_array(json, "constraints");
+    for (size_t j = 0; j < model->constraint_count; j++)
+        if (reference->conflict[j])
+            tc_json_string(json, NULL, model->constraints[j].name);
+    tc_json_close_array(json);
+    tc_json_open_array(json, "sets_of");
+    for (size_t i = 0; i < model->agent_count; i++)
+        if (reference->held[i])
+            tc_json_string(json, NULL, name_of_agent(json->out->arena, model, i));
+    tc_json_close_array(json);
+    tc_json_close_object(json);
 }
 
 static void json_findings(const tc_assumption *assumption, tc_json *json) {
@@ -150,6 +217,7 @@ void tc_solution_json(const tc_solution *solution, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "status", tc_outcome_name(solution->reference->outcome));
     json_assumptions(solution, json);
+    json_conflict(solution, json);
     if (tc_solution_lacks_points(solution))
         json_no_values(json);
     else

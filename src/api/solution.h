@@ -26,6 +26,11 @@ bool tc_solution_holds(const tc_solution *solution);
 /* "solved", "inaccurate", ... */
 const char *tc_outcome_name(tc_reference_outcome outcome);
 
+/* Which constraints no point satisfies together, and whose sets take part in that; NULL where it is not known. */
+const char *tc_conflict_sentence(tc_arena *arena, const tc_model *model, const tc_reference *reference);
+/* Why the solution does not hold, where it does not. */
+const char *tc_solution_reason(tc_arena *arena, const tc_solution *solution);
+
 double tc_solution_sum(const tc_solution *solution); /* of the multipliers */
 /* R, where public facts give one: the file's, or that of gaps and Slater point; NAN for none. */
 double tc_solution_radius(const tc_solution *solution);

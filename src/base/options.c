@@ -133,12 +133,24 @@ static void set(parser *p, const tc_option *option, const char *text) {
     value->texts[value->text_count++] = text;
 }
 
+/* "one" and a number in the next word, where the option has such pairs: "one:1". */
+static const char *with_number(parser *p, const tc_option *option, const char *word) {
+    double number;
+    const char *next = p->next < p->argc ? p->argv[p->next] : "";
+    for (size_t i = 0; option->pairs != NULL && option->pairs[i] != NULL; i++) {
+        if (strcmp(option->pairs[i], word) != 0 || *next == '\0' ||
+            tc_number_read(next, strlen(next), true, &number) != strlen(next))
+            continue;
+        p->next++;
+        return tc_arena_format(p->arena, "%s:%s", word, next);
+    }
+    return word;
+}
+
 /* The argument of an option that needs one: what is attached to it, or the next word. */
 static const char *argument_of(parser *p, const tc_option *option, const char *attached) {
-    if (attached != NULL)
-        return attached;
-    if (p->next < p->argc)
-        return p->argv[p->next++];
+    if (attached != NULL || p->next < p->argc)
+        return with_number(p, option, attached != NULL ? attached : p->argv[p->next++]);
     complain(p, "",
              tc_arena_format(p->arena, "--%s wants an argument: --%s %s", option->name, option->name, option->argument),
              "");

@@ -33,6 +33,7 @@ typedef struct tc_option {
     const char *argument;       /* its name in --help; NULL for flags */
     double least, most;         /* of numbers, both allowed; most may be INFINITY */
     const char *const *choices; /* NULL-terminated */
+    const char *const *pairs;   /* words that a number goes with: "one 1" is read as "one:1"; NULL for none */
     const char *hint;           /* to say to a word that is no choice and near to none; NULL for nothing */
     const char *standard;       /* the value when not given, as it would be typed; NULL for none */
     const char *text;           /* sentences */

@@ -103,7 +103,11 @@ tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu
         bool is_equality = model->constraints[j].is_equality;
         tc_real g = judge->ensemble->g[j], move = is_equality ? -g : fminl((tc_real)mu[j], -g);
         squares_mu += move * move;
-        found.max_violation = fmax(found.max_violation, (double)(is_equality ? fabsl(g) : g));
+        double violation = (double)(is_equality ? fabsl(g) : g);
+        if (violation > found.max_violation) {
+            found.max_violation = violation;
+            found.worst = j;
+        }
     }
     if (!defined)
         return found;

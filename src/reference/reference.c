@@ -223,6 +223,7 @@ static double judge_point(solution_attempt *a) {
     memcpy(a->best->mu, a->mu, a->model->constraint_count * sizeof *a->mu);
     a->best->objective = found.objective;
     a->best->max_violation = found.max_violation;
+    a->best->worst = found.worst;
     a->best->residual = found.residual;
     return found.residual;
 }
@@ -250,13 +251,15 @@ static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
 /* Whether the problem is infeasible, or only hard: the largest margin of the constraints decides. */
 static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                           const tc_monitor *monitor, tc_reference *best) {
-    bool *conflict = TC_NEW(arena, bool, model->constraint_count);
+    bool *conflict = TC_NEW(arena, bool, model->constraint_count), *held = TC_NEW(arena, bool, model->agent_count);
     tc_mark mark = tc_arena_mark(arena);
     const tc_slater *slater = tc_slater_search(arena, model, derivatives, SIZE_MAX, monitor);
     bool infeasible =
         slater->outcome == TC_SLATER_EMPTY_SET || (slater->outcome == TC_SLATER_NONE && slater->margin < -1e-9);
     memcpy(conflict, slater->conflict, model->constraint_count * sizeof *conflict);
+    memcpy(held, slater->held, model->agent_count * sizeof *held);
     best->conflict = slater->is_shown ? conflict : NULL;
+    best->held = slater->is_shown ? held : NULL;
     tc_arena_rewind(arena, mark);
     return infeasible;
 }
@@ -332,6 +335,7 @@ static bool refine(tc_arena *arena, solution_attempt *a, least_norm *search) {
         memcpy(a->best->mu, base.mu, m * sizeof(double));
         a->best->objective = base.objective;
         a->best->max_violation = base.max_violation;
+        a->best->worst = base.worst;
         a->best->residual = base.residual;
     }
     a->best->error_x = fmax(search->x.error, distance(a->best->x, search->x.taken, n));
@@ -518,5 +522,6 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
     if (whole.max_violation > fmax(best->max_violation, tolerance))
         best->outcome = TC_INFEASIBLE_SUSPECTED;
     best->max_violation = whole.max_violation;
+    best->worst = whole.worst;
     return best;
 }

@@ -27,8 +27,10 @@ typedef struct tc_reference {
     double objective;
     double residual; /* |z - Proj(z - G(z))|_2 on X x {mu >= 0 but for equalities} */
     double max_violation;
+    size_t worst; /* the row of max_violation */
     double norm_x, norm_mu;
     bool *conflict;           /* NULL, or marks constraints that no point of X satisfies together */
+    bool *held;               /* by agent, beside conflict: its set takes part in that, not its box alone */
     bool is_solution;         /* the residual is within the tolerance, whether of least norm or not */
     double error_x, error_mu; /* estimates: how far x and mu are from those of least norm; INFINITY where unknown */
     size_t iterations;
@@ -43,6 +45,7 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
 typedef struct tc_certificate {
     double objective;
     double max_violation; /* max_j g_j, of equalities |g_j|; at least 0 */
+    size_t worst;         /* its row; 0 where all hold */
     double residual;      /* |z - Proj(z - G(z))|_2, G = (grad f + mu'g_x, -g), on X x {mu >= 0 but for equalities} */
     double residual_x, residual_mu;
 } tc_certificate;

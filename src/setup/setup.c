@@ -65,21 +65,18 @@ static void judge(tc_work *work, tc_setup *setup) {
                     objectives ? "constraints" : "objectives", setup->model->source.path);
 }
 
-/* Kinks are for method tacit, which minimises objectives; and only where they are proved convex. */
-static tc_status judge_kinks(tc_work *work, const tc_setup *setup, tc_method method) {
-    const tc_assumption *smoothness = &setup->analysis->smoothness;
+const char *tc_kinks_fault(tc_arena *arena, const tc_model *model, const tc_analysis *analysis, tc_method method) {
+    const tc_assumption *smoothness = &analysis->smoothness;
     if (smoothness->verdict == TC_HOLDS || smoothness->verdict == TC_ELSEWHERE)
-        return TC_OK;
+        return NULL;
     const tc_finding *kink = &smoothness->findings[0];
     if (method == TC_METHOD_PUBLISHED)
-        return tc_work_refuse(work,
-                              tc_arena_format(work->arena, "%s: %s: %s", kink->place, kink->expression, kink->text));
-    if (setup->analysis->objectives.verdict == TC_HOLDS)
-        return TC_OK;
-    return tc_work_refuse(work, tc_arena_format(work->arena,
-                                                "%s: %s: objectives with kinks must be proved convex: `tacit check %s` "
-                                                "says what is missing",
-                                                kink->place, kink->expression, setup->model->source.path));
+        return tc_arena_format(arena, "%s: %s: %s", kink->place, kink->expression, kink->text);
+    if (analysis->objectives.verdict == TC_HOLDS)
+        return NULL;
+    return tc_arena_format(arena,
+                           "%s: %s: objectives with kinks must be proved convex: `tacit check %s` says what is missing",
+                           kink->place, kink->expression, model->source.path);
 }
 
 static tc_status check_role(tc_work *work, tc_role wanted, const tc_model *model) {
@@ -124,9 +121,9 @@ static tc_status begin(tc_work *work, const tc_loaded *loaded, tc_role role, con
     status = tc_analyse_public(work, setup->model, setup->derivatives, &setup->analysis);
     if (status != TC_OK)
         return status;
-    status = judge_kinks(work, setup, tc_resolve_method(&wishes->plan));
-    if (status != TC_OK)
-        return status;
+    const char *fault = tc_kinks_fault(work->arena, setup->model, setup->analysis, tc_resolve_method(&wishes->plan));
+    if (fault != NULL)
+        return tc_work_refuse(work, fault);
     judge(work, setup);
     if (setup->problem == NULL)
         status = find_radius(work, setup);

@@ -39,6 +39,10 @@ tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives
  * needs more than a plan. The model has the schedule of the wishes. */
 tc_status tc_check_wishes(tc_work *work, const tc_model *model, const tc_privacy_wishes *wishes, bool runs) TC_MUST_USE;
 
+/* Why the method does not take private objectives with kinks: published follows gradients, and tacit wants them proved
+ * convex. NULL where it takes them, and for a cloud's file, which has no objectives: no plan may depend on this. */
+const char *tc_kinks_fault(tc_arena *arena, const tc_model *model, const tc_analysis *analysis, tc_method method);
+
 /* TC_BAD_PROBLEM, with a message, for a party's part. */
 tc_status tc_want_whole(tc_work *work, const tc_model *model) TC_MUST_USE;
 

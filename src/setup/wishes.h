@@ -10,9 +10,10 @@
 #include <tacit/tacit.h>
 
 /* In the order of the enumerations; NULL at the end. */
-extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *const tc_placement_choices[],
-                                                                                 *const tc_calibration_choices[],
-                                                                                     *const tc_constants_choices[];
+extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *const tc_adjacency_pairs[],
+                                                                                 *const tc_placement_choices[],
+                                                                                     *const tc_calibration_choices[],
+                                                                                         *const tc_constants_choices[];
 
 /* The budgets that a run must keep: that of the promise, and the file's. */
 typedef struct tc_budgets {

@@ -37,9 +37,10 @@ typedef struct tc_slater {
     double *point;      /* state_count, by coordinate, in X; NULL for an empty set */
     double margin;      /* min_j -g_j(point); INFINITY without inequalities; -INFINITY if an equality is missed */
     size_t worst;       /* the constraint that decides it */
-    double missed;      /* the largest |g_j(point)| of the equalities; 0 without */
+    double missed;      /* the largest |g_j(point)| of the equalities, 0 without; is_shown: of all in conflict */
     bool is_shown;      /* NONE: constraints that cannot be satisfied together in X are marked in conflict */
     bool *conflict;     /* constraint_count */
+    bool *held;         /* is_shown, by agent: its set, not its box alone, takes part in that */
     double objective;   /* f(point); 0 where files have no objectives */
     bool is_declared;   /* it is the problem's own `slater` point */
     bool is_largest;    /* the margin is the largest there is, to rounding */

@@ -154,6 +154,14 @@ static void descend(slater_search *s, int steps) {
     }
 }
 
+/* The largest |g_j| at the evaluated point. */
+static double size_of_rows(const slater_search *s) {
+    double size = 0;
+    for (size_t j = 0; j < s->model->constraint_count; j++)
+        size = fmax(size, fabs((double)s->ensemble->g[j]));
+    return size;
+}
+
 static const tc_interior_options exactly = {
     .gap = 1e-14L, .residual = 1e-12L, .iterations = 200, .what = "searching a Slater point"};
 
@@ -172,6 +180,44 @@ static void move_into_sets(slater_search *s) {
     }
 }
 
+/* Marks agents whose sets, beyond their public boxes, keep the weighted rows mu'g from falling: without these sets, it
+ * would fall further, to first order, than what is missed decides about. */
+static void find_held(slater_search *s, const double *mu) {
+    const double *x = s->result->point;
+    if (!tc_ensemble_values(s->ensemble, x))
+        return;
+    tc_ensemble_prices(s->ensemble, mu);
+    for (size_t f = 0; f < s->model->family_count; f++) {
+        const tc_family *family = &s->model->families[f];
+        for (size_t first = 0; family->piece_count > 0 && first < family->count; first += TC_LANES) {
+            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+            tc_ensemble_gradient(s->ensemble, f, first, lanes, x, false, s->gradient);
+            for (size_t k = first; k < first + lanes; k++) {
+                double fall = 0;
+                for (size_t c = 0; c < family->dim; c++) {
+                    double slope = (double)s->gradient[c * TC_LANES + k - first], at = x[tc_coord_of(family, k, c)];
+                    fall += slope * (at - tc_coef_at(slope > 0 ? family->lower[c] : family->upper[c], k));
+                }
+                s->result->held[family->first_agent + k] = fall > 1e-6 * s->result->missed;
+            }
+        }
+    }
+}
+
+/* The multipliers of g <= t are weights with which no point of X makes the sum of the rows negative, if t > 0. */
+static void find_rows_at_fault(slater_search *s, tc_arena *arena, const tc_interior *solver) {
+    size_t m = s->model->constraint_count;
+    double *mu = TC_NEW(arena, double, m), most = 0;
+    tc_interior_multipliers(solver, mu);
+    for (size_t j = 0; j < m; j++)
+        most = fmax(most, mu[j]);
+    s->result->is_shown = true;
+    s->result->missed = -s->result->margin;
+    for (size_t j = 0; j < m; j++)
+        s->result->conflict[j] = mu[j] > 1e-6 * most;
+    find_held(s, mu);
+}
+
 /* Minimises t subject to g <= t exactly. */
 static void find_largest(slater_search *s, tc_arena *arena) {
     tc_interior *solver = tc_interior_margin(arena, s->model, s->derivatives);
@@ -184,6 +230,8 @@ static void find_largest(slater_search *s, tc_arena *arena) {
     move_into_sets(s);
     (void)consider(s);
     s->result->is_largest = found.gap <= 1e-11L && found.residual <= 1e-8L;
+    if (s->result->is_largest && !s->has_equalities && s->result->margin < -MISSED * fmax(1, size_of_rows(s)))
+        find_rows_at_fault(s, arena, solver);
 }
 
 /* ---- equalities ---- */
@@ -223,6 +271,7 @@ static bool find_conflict(slater_search *s, tc_arena *arena) {
             s->result->worst = j;
         }
     }
+    find_held(s, mu);
     return true;
 }
 
@@ -267,12 +316,7 @@ static void search_with_equalities(slater_search *s, tc_arena *arena, bool exact
 }
 
 /* A margin this small is rounding. */
-static double negligible(const slater_search *s) {
-    double size = 0;
-    for (size_t j = 0; j < s->model->constraint_count; j++)
-        size = fmax(size, fabs((double)s->ensemble->g[j]));
-    return 1e-10 * size;
-}
+static double negligible(const slater_search *s) { return 1e-10 * size_of_rows(s); }
 
 static void run(slater_search *s, tc_arena *arena, size_t exact_limit) {
     bool declared = false;
@@ -313,6 +357,7 @@ static tc_slater *search_moving(tc_arena *arena, const tc_model *model, const tc
     result->point = TC_NEW(arena, double, model->state_count);
     result->margin = -INFINITY;
     result->conflict = TC_NEW(arena, bool, model->constraint_count);
+    result->held = TC_NEW(arena, bool, model->agent_count);
     tc_mark mark = tc_arena_mark(arena);
     size_t dim = 1;
     slater_search s = {.model = model, .derivatives = derivatives, .result = result, .monitor = monitor};

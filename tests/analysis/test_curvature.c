@@ -257,7 +257,7 @@ static void a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy(void **sta
         {"x^2 + exp(norm([x, y])^3 + norm([y, 2*x]))", "[-1, 1]", "kink", TC_FAILS},
         {"pow(norm([x, y]), 2.5)", "[-1, 1]", "kink", TC_FAILS}, /* not true of this one: a rule that is not there */
         {"1/(x - y)", "[0, 1]", "never 0", TC_FAILS},
-        {"-sqrt(x)", "[0, 1]", "kink", TC_FAILS},
+        {"-sqrt(x)", "[0, 1]", "no derivative where its argument is 0, at the edge of the box", TC_FAILS},
         {"pow(x, 1.5)", "[0, 1]", "without bound", TC_FAILS},
         {"pow(x, 2.5)", "[-1, 1]", "base above 0", TC_FAILS},
         {"1/x^2", "[-1, 1]", "never 0", TC_FAILS},
@@ -370,8 +370,45 @@ static void kinks_are_convex_or_not_apart_from_smooth(void **state) {
     expect_kinks("norminf([x, y]) + norm1([x, y]) + log(2 + x) * 0", true, false);
 }
 
+/* pos(u)^2 has continuous derivatives, but no proof: the message has the form that is proved. */
+static void the_square_of_a_positive_part_is_told_its_smooth_form(void **state) {
+    (void)state;
+    static const char *const squares[] = {"pos(x - 0.5)^2 + y^2", "sumsq(pos([x, y - x]))", "maximum(x, 0)^2"};
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
+        char text[256];
+        AT_CASE(i);
+        (void)snprintf(text, sizeof text, "agent a { state x in [-1, 2]; state y in [0, 1]; private minimize %s }",
+                       squares[i]);
+        study s = study_text(text, &(tc_analysis_options){.skip_private = true});
+        assert_non_null(strstr(s.analysis->smoothness.findings[0].text, "2*huber(u - h/2, h/2) + h*u - h^2/4"));
+        study_end(&s);
+    }
+    expect_kinks("2*huber(x - 0.5 - 0.75, 0.75) + 1.5*(x - 0.5) - 1.5^2/4", true, true);
+    study s = study_text("agent a { state x in [-1, 2]; private minimize pos(x)^2 + pos(x) }",
+                         &(tc_analysis_options){.skip_private = true});
+    assert_null(strstr(s.analysis->smoothness.findings[0].text, "huber(u - h/2"));
+    study_end(&s);
+}
+
+/* A node that two statements share is shown in the one at fault. */
+static void a_part_that_stands_elsewhere_first_is_shown_where_it_is_used(void **state) {
+    (void)state;
+    study s =
+        study_text("agent a {\n state x in [-1, 2]\n private set abs(x) <= 1\n private minimize x^2 + 3 * abs(x)\n}\n"
+                   "agent b {\n state x in [-1, 2]\n private minimize x\n}\n"
+                   "constraint c: b.x^2 <= 1\nconstraint d: a.x - 2 * b.x^2 <= 1\n",
+                   &(tc_analysis_options){.skip_private = true});
+    assert_string_equal(s.analysis->smoothness.findings[0].place, "study.tacit:4:25");
+    assert_string_equal(s.analysis->smoothness.findings[0].expression, "3 * abs(x)");
+    assert_int_equal(s.analysis->constraints.finding_count, 1);
+    assert_string_equal(s.analysis->constraints.findings[0].expression, "2 * b.x^2");
+    study_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_square_of_a_positive_part_is_told_its_smooth_form),
+        cmocka_unit_test(a_part_that_stands_elsewhere_first_is_shown_where_it_is_used),
         cmocka_unit_test(kinks_are_convex_or_not_apart_from_smooth),
         cmocka_unit_test(convex_objectives_are_proved_convex),
         cmocka_unit_test(convex_constraints_are_proved_convex),

@@ -1,4 +1,5 @@
 """The command as a person or a script meets it: help, messages, exit codes, JSON."""
+import fcntl
 import json
 import os
 import pathlib
@@ -6,8 +7,10 @@ import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -314,6 +317,48 @@ class Answers(unittest.TestCase):
         done = self.solve_of("agent a { state x in [0, 4]; private minimize x }\nconstraint c: a.x <= -1\n")
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stdout.startswith("No solution: no point seems to satisfy all constraints."), done.stdout)
+
+    def test_solve_names_what_cannot_hold_together(self):
+        pair = ("agent a { state x in [0, 1]; private minimize x^2%s }\n"
+                "agent b { state x in [0, 1]; private minimize x^2; private set x <= 0.9 }\n")
+        cases = ((pair % "" + "constraint c: a.x >= 0.7\nconstraint e: b.x <= 0.8\nconstraint d: a.x + b.x <= 0.5\n",
+                  ["c", "d"], [], "constraints c and d together."),
+                 (pair % "; private set x >= 0.8" + "constraint d: a.x + b.x <= 0.5\nconstraint e: b.x <= 0.8\n",
+                  ["d"], ["a"], "constraint d, as the set of a leaves no room."),
+                 (pair % "; private set x <= 0.5" + "constraint d: a.x + b.x == 1.5\n", ["d"], ["a", "b"],
+                  "constraint d, as the sets of a and b leave no room."))
+        for problem, constraints, agents, words in cases:
+            answer = json.loads(self.solve_of(problem, "--json").stdout)
+            self.assertEqual(answer["conflict"], {"constraints": constraints, "sets_of": agents})
+            words = "No point of the sets satisfies " + words
+            self.assertEqual(answer["reasons"][-1]["text"], words)
+            self.assertIn(words, " ".join(self.solve_of(problem).stdout.split()))
+        self.assertIsNone(json.loads(self.solve_of(pair % "", "--json").stdout)["conflict"])
+
+    def test_messages_are_wrapped_on_a_terminal_alone(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "long.tacit")
+            line = "  private set x[1] * x[2] <= 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1"
+            pathlib.Path(path).write_text(f"agent a {{\n  state x[2] in [0, 1]\n  private minimize sum(x)\n{line}\n}}\n")
+            plain = tacit("check", path).stderr
+            self.assertEqual(len(plain.splitlines()), 3)
+            for width in (80, 50):
+                ours, theirs = pty.openpty()
+                fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+                subprocess.run([TACIT, "check", path], stdout=subprocess.DEVNULL, stderr=theirs, timeout=1200)
+                os.close(theirs)
+                shown = b""
+                try:
+                    while part := os.read(ours, 4096):
+                        shown += part
+                except OSError:  # the other end is closed
+                    pass
+                os.close(ours)
+                lines = shown.decode().replace("\r", "").splitlines()
+                self.assertEqual(lines[-2:], plain.splitlines()[1:], "the quoted line and its caret")
+                self.assertLessEqual(max(map(len, lines[:-2])), max(width, len(path) + len(":4:15:")))
+                self.assertEqual(" ".join(" ".join(lines[:-2]).split()), plain.splitlines()[0])
+                self.assertTrue(all(line.startswith("  ") for line in lines[1:]))
 
     def test_text_for_people_fits_eighty_columns(self):
         for command in ("check", "solve"):

@@ -283,6 +283,8 @@ class Promises(Written):
     def test_one_state_never_costs_more_than_all_of_its_agent(self):
         for example in EXAMPLES:
             for way in (("published", "outputs"), ("tacit", "states"), ("tacit", "forms")):
+                if example.name == "lasso.tacit" and way[0] == "published":  # it has kinks
+                    continue
                 prices = plan(str(example), "--method", way[0], "--placement", way[1])["prices"]
                 one = [p["epsilon"] for p in prices if p["what"].startswith("one state")]
                 whole = next(p["epsilon"] for p in prices if p["what"].endswith("could do in one round"))
@@ -320,7 +322,8 @@ class Promises(Written):
             for arguments in (("--method", "published"), ("--method", "tacit"), ("--adjacency", "agent", "--rounds", "1000"),
                               ("--method", "published", "--placement", "outputs")):
                 done = tacit("plan", str(example), *arguments)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                if example.name != "lasso.tacit" or "published" not in arguments:
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
                 widest = max(done.stdout.splitlines(), key=len)
                 self.assertLessEqual(len(widest), 80, widest)
                 self.assertIn("GUARANTEE: private", done.stdout)
@@ -372,6 +375,9 @@ class Refusals(Written):
             for way in (f"{unit} 0.5", f"{unit}:0.5", f"{unit}: 1/2"):
                 path = self.problem(PAIR + "privacy { epsilon 1; adjacency " + way + " }\nschedule { rounds 1e2 }\n")
                 self.assertEqual(plan(path)["hash"], expected["hash"], way)
+            self.assertEqual(plan(*asked, "--adjacency", unit, "0.5", self.problem(PAIR))["hash"], expected["hash"])
+        self.refused("unexpected argument '5'", self.problem(PAIR), *asked, "--adjacency", "agent", "5")
+        self.refused("adjacency wants ensemble:B, one:B, agent or B", "--adjacency", "one", self.problem(PAIR))
 
     def test_coalitions_that_are_none(self):
         for text in ("", ",", "a1,", ",a1", "a1,,a2"):
@@ -443,6 +449,17 @@ class Refusals(Written):
         self.assertIn("narrow the box", done.stdout)
         self.assertEqual([facts[k] for k in ("mechanism", "calibration", "unit", "placement")],
                          ["laplace", "tight", "one:1", "outputs"])
+
+    def test_exponents_that_differ_are_named_where_outputs_have_noise(self):
+        path = self.problem("agents a[i in 1..3] { state x in [0.1, 1]; private minimize x; gap 3; slater x = 0.2 }\n"
+                            "constraint c: sum(a: x^i) <= 2\n")
+        asked = (path, "--epsilon", "1", "--adjacency", "one:1")
+        why = plan(*asked, "--method", "published", code=1)["problem"]
+        for part in ("'a'", "exponent differs between members", "--method tacit", "a family for each exponent"):
+            self.assertIn(part, why)
+        self.assertEqual(plan(*asked)["placement"], "states")
+        self.problem(pathlib.Path(path).read_text().replace("x^i", "x^3"))
+        self.assertTrue(plan(*asked, "--method", "published")["private"])
 
     def test_where_no_placement_can_be_made_all_that_were_tried_are_named(self):
         for method, words, placement in (("published", ("placement outputs:", "g[shared]"), "outputs"),
@@ -634,9 +651,28 @@ class NothingPrivate(Written):
                 for form in (("--json",), ()) if choice in ((), self.PUBLISHED, self.OURS) else (("--json",),):
                     whole = tacit("plan", str(example), *choice, *form)
                     cloud = tacit("plan", str(parties / "cloud.tacit"), *choice, *form)
+                    self.assertEqual(whole.stdout, cloud.stdout, (example.name, choice))
+                    if example.name == "lasso.tacit" and "published" in choice:  # see the next test
+                        continue
                     self.assertEqual(whole.returncode, 0, whole.stderr)
-                    self.assertEqual((whole.stdout, whole.stderr, whole.returncode),
-                                     (cloud.stdout, cloud.stderr, cloud.returncode), (example.name, choice))
+                    self.assertEqual((whole.stderr, whole.returncode), (cloud.stderr, cloud.returncode))
+
+    def test_kinks_that_no_run_would_take_are_said_and_change_no_byte(self):
+        settings = "privacy { epsilon 1; adjacency one 1 }\nschedule { rounds 100; alpha 0.1 k^-0.3; gamma 0.1 k^-0.6 }\n"
+        kinks = (PAIR + settings).replace("(x - 3)^2", "abs(x - 3)")
+        saddle = (PAIR + settings).replace("(x - 3)^2", "abs(x - 3) - x^2")
+        for text, method, code, word in ((kinks, "published", 1, "Assumption 1"), (kinks, "tacit", 0, ""),
+                                         (saddle, "tacit", 1, "must be proved convex")):
+            path = self.problem(text, "kinks.tacit")
+            smooth = tacit("plan", self.problem(PAIR + settings), "--json", "--method", method)
+            done = tacit("plan", path, "--json", "--method", method)
+            self.assertEqual((done.returncode, done.stdout), (code, smooth.stdout))
+            self.assertIn(word, done.stderr)
+            run = tacit("run", path, "--method", method)
+            self.assertEqual((run.returncode == 2, word in run.stderr), (code == 1, True), run.stderr)
+            if code == 1:
+                self.assertIn("nothing runs by it", done.stderr)
+                self.assertIn("abs(x - 3)", done.stderr)
 
     def test_private_data_change_nothing(self):
         settings = "privacy { epsilon 1; adjacency one 1 }\nschedule { rounds 100 }\n"

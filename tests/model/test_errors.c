@@ -118,6 +118,8 @@ static void signs_of_other_languages_are_answered_with_what_to_write(void **stat
         {"minimize sum(y**2)", "write ^ for a power"},
         {"minimize y'*y", "write dot(u, v) for u'v, and transpose(M) for M'"},
         {"minimize sum(y[1:2])", "a part of a vector is written with two dots, as in x[1..2]"},
+        {"minimize sum(y[2..])", "a part of a vector has both ends: x[2..3], or x[2..length(x)] up to the last"},
+        {"minimize sum(y[..2])", "a part of a vector has both ends: x[1..2]"},
         {"minimize sum(y[:])", "a whole vector has no index: write x, or a part of it, x[1..2]"},
         {"minimize sum([1, 2; 3, 4] * y)", "a matrix is a vector of rows, as in [[1, 2], [3, 4]]"},
         {"minimize sum([1..2] * y)", "a vector of numbers in a row is written [i in 1..3: i]"},
@@ -347,7 +349,10 @@ static void shapes_must_fit(void **state) {
     expect_error("param a = [1, 2][3]\n" AGENT, "the index 3 is outside of 1..2");
     expect_error("param a = [1, 2][1, 1]\n" AGENT, "2 indices are given, but this is a vector of 2");
     expect_error("param a = 3[1]\n" AGENT, "1 index is given, but this is a number");
-    expect_error("param a = sum(1, 2)\n" AGENT, "sum takes 1 argument, not 2");
+    expect_error("param a = sum(1, 2)\n" AGENT, "sum takes 1 argument, not 2; several numbers make a vector: [x, y]");
+    expect_error("param a = norm([3, 4], 1)\n" AGENT,
+                 "norm takes 1 argument, not 2; norm(v) is the Euclidean norm, others "
+                 "are norm1(v) and norminf(v)");
     expect_error("agent x { state y[2] in [0, [1, 2, 3]]; private minimize 0 }",
                  "the upper bound of a state must be a number or a vector of 2, but this is a vector of 3");
     expect_error("agent x { state y[2] in [0, 1]; private minimize y }",

@@ -366,6 +366,22 @@ static void an_exponent_may_be_a_number_of_the_members_own(void **state) {
                       "constraint c: sum(a: x[1]^e + sum(x)^(2 * i)) + a[2].x[1]^a[1].e <= 5\ndual radius 1\n");
 }
 
+static void a_vector_of_exponents_goes_element_by_element(void **state) {
+    (void)state;
+    put_file("e.csv", "e,w_1,w_2\n1.5,1,2\n2,0.5,3\n");
+    expect_same(
+        "param e = [1, 2, 0.5]\nagent a { state x[3] in [0.1, 3]\n"
+        "  private minimize sum(x^e) + dot(2^e, x) + dot(e^e, x) + sum(sum(x)^[3, 2]) + sum(pow(x, e)) }\n" OTHER,
+        "agent a { state x[3] in [0.1, 3]\n"
+        "  private minimize sum([x[1]^1, x[2]^2, x[3]^0.5]) + dot([2, 4, 2^0.5], x) + dot([1, 4, 0.5^0.5], x)\n"
+        "    + sum([sum(x)^3, sum(x)^2]) + sum([x[1]^1, x[2]^2, x[3]^0.5]) }\n" OTHER);
+    static const char members[] = "data d = csv \"e.csv\"\nagents a[i] over d { state x[2] in [0.1, 3]\n"
+                                  "  private minimize sum(x^w) + sum(x^[i, e]) }\n";
+    expect_same(members, "data d = csv \"e.csv\"\nagents a[i] over d { state x[2] in [0.1, 3]\n"
+                         "  private minimize x[1]^w[1] + x[2]^w[2] + (x[1]^i + x[2]^e) }\n");
+    expect_same_parts(members);
+}
+
 static void what_cannot_be_an_exponent_is_refused(void **state) {
     (void)state;
     put_file("e.csv", "e,w_1,w_2\n1.5,1,2\n2,0.5,3\n");
@@ -374,8 +390,15 @@ static void what_cannot_be_an_exponent_is_refused(void **state) {
                  "a constraint is public, but this uses the private 'e'");
     expect_error("agents a[i in 1..2] { state x in [0, 1]; private minimize 2^(x * i) }\n",
                  "an exponent must be a constant; for a power of a fixed base write exp(x * log(a))");
-    expect_error("agents a[i in 1..2] { state x[2] in [0, 1]; private minimize sum(x^[i, 2]) }\n",
-                 "an exponent must be a number, but this is a vector of 2");
+    expect_error("agent a { state x[2] in [0, 1]; private minimize sum(x^[[1, 2], [2, 3]]) }\n",
+                 "an exponent must be a number or a vector, but this is a 2 x 2 matrix");
+    expect_error("agent a { state x[2] in [0, 1]; private minimize sum(x^[1, 2, 3]) }\n",
+                 "^ needs equal shapes: the left side is a vector of 2, the right side a vector of 3");
+    expect_error("agent a { state x[2] in [0, 1]; private minimize sum([-1, 2]^[1, 0.5] * x) + 0^[-1, 1][1] }\n",
+                 "a negative power needs a base that is not zero");
+    expect_error("data d = csv \"e.csv\"\nagents a over d { state x[2] in [0, 1]; private minimize sum(x) }\n"
+                 "constraint c: sum(a: sum(x^w)) <= 1\n",
+                 "a constraint is public, but this uses the private 'w'");
     expect_error("agents a[i in 1..3] { state x in [0, 1]; private minimize (i - 2)^(i - 3) * x }\n",
                  "a power must be a finite number, but this is inf for a[2]");
 }
@@ -401,6 +424,7 @@ int main(void) {
         cmocka_unit_test(a_private_file_of_a_family_is_known_to_all_members),
         cmocka_unit_test(what_is_wrong_with_a_file_in_a_block_is_said_once),
         cmocka_unit_test(an_exponent_may_be_a_number_of_the_members_own),
+        cmocka_unit_test(a_vector_of_exponents_goes_element_by_element),
         cmocka_unit_test(what_cannot_be_an_exponent_is_refused),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

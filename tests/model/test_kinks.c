@@ -167,6 +167,18 @@ static void sets_have_rows_without_kinks(void **state) {
     bench_free(&b);
 }
 
+/* Of two relations with the same kink, the one that is refused is shown. */
+static void a_kink_is_shown_in_the_relation_that_is_refused(void **state) {
+    (void)state;
+    expect_messages("agent a { state x in [-1, 1]; private minimize x }\n"
+                    "constraint one: abs(a.x) <= 0.5\n"
+                    "constraint two: exp(abs(a.x)) <= 2\n",
+                    "p.tacit:3:17: error: this has a kink that no rewriting takes out of the relation; give an agent a "
+                    "state t with 'private set abs(u) <= t', or max(u, v) <= t, and write t here\n"
+                    "    constraint two: exp(abs(a.x)) <= 2\n"
+                    "                    ^~~~~~~~~~~~~~~~~~\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_states_have_the_values_of_their_definitions),
@@ -175,6 +187,7 @@ int main(void) {
         cmocka_unit_test(a_relation_with_kinks_is_all_its_rows),
         cmocka_unit_test(rows_are_in_the_order_of_arguments_and_named_after_elements),
         cmocka_unit_test(a_norm_is_measured_by_its_square),
+        cmocka_unit_test(a_kink_is_shown_in_the_relation_that_is_refused),
         cmocka_unit_test(sets_have_rows_without_kinks),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

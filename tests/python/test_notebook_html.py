@@ -174,10 +174,13 @@ def test_checks_solutions_bounds_audits_and_ledgers(paper, ev, tmp_path):
 def test_what_fails_says_why():
     infeasible = tacit.Problem(text="agent a { state x in [0,1]; private minimize x^2 }\nconstraint c: a.x <= -1\n")
     check, solution = infeasible.check(), infeasible.solve()
+    assert solution.reason == "No point of the sets satisfies constraint c."
+    assert solution.json["conflict"] == {"constraints": ["c"], "sets_of": []}
     card = read(check)
     assert check.reason in card.text and "fails" in card.cells and notebook.RED in card.source
     assert "problem:2:15" in card.text
     assert "No point seems to satisfy all constraints" in read(solution).text
+    assert solution.reason in read(solution).text
 
 
 # ---- what must not raise ----

@@ -250,11 +250,35 @@ static void equalities_that_no_point_satisfies_are_marked(void **state) {
     problem_free(&p);
 }
 
+static void inequalities_that_no_point_satisfies_are_marked_with_the_agents_whose_sets_matter(void **state) {
+    (void)state;
+    problem p;
+    const tc_slater *slater = search(&p,
+                                     "agents a[i in 1..3] { state x[2] in [0, 1]; private minimize sum(x)\n"
+                                     "  private set sum(x) <= i / 2 }\n"
+                                     "agent b { state y in [0, 1]; private minimize y; private set y >= 0.2 }\n"
+                                     "constraint low: b.y <= 0.5\nconstraint some: a[3].x[1] <= 0.9\n"
+                                     "constraint high: a[1].x[1] + a[1].x[2] + a[3].x[2] - b.y >= 2\n",
+                                     50000);
+    assert_int_equal(slater->outcome, TC_SLATER_NONE); /* high: 0.5 + 1 - 0.2 at most */
+    assert_true(slater->is_shown && !slater->conflict[0] && !slater->conflict[1] && slater->conflict[2]);
+    assert_true(fabs(slater->missed - 0.7) < 1e-6);
+    assert_true(slater->held[0] && !slater->held[1] && !slater->held[2] && slater->held[3]);
+    problem_free(&p);
+    slater = search(&p,
+                    "agents a[i in 1..3] { state x in [0, 1]; private minimize x }\n"
+                    "constraint edge: sum(a: x) <= 0\n",
+                    50000);
+    assert_true(slater->outcome == TC_SLATER_NONE && !slater->is_shown); /* it holds, if not strictly */
+    problem_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minima_in_a_box_are_found),
         cmocka_unit_test(minima_in_other_sets_are_found),
         cmocka_unit_test(many_members_are_streamed),
+        cmocka_unit_test(inequalities_that_no_point_satisfies_are_marked_with_the_agents_whose_sets_matter),
         cmocka_unit_test(the_largest_margin_is_found),
         cmocka_unit_test(the_cheap_search_finds_a_point_too),
         cmocka_unit_test(where_there_is_none_the_best_is_told),

@@ -359,8 +359,8 @@ static tc_flaw check_root(const tc_prover *p, tc_expr e) {
     if (least > 0 || (least == 0 && !n->has_state))
         flaw.node = TC_NO_EXPR;
     if (least == 0) {
-        flaw.needs = "has a kink where its argument is 0";
-        flaw.helps = smoothing;
+        flaw.needs = "has no derivative where its argument is 0, at the edge of the box";
+        flaw.helps = "A public box that keeps it above 0 would help, or sqrt(u + d) with a small constant d.";
     }
     return flaw;
 }

@@ -4,18 +4,39 @@
 
 /* ---- what is wrong with a function, in words ---- */
 
-static tc_span span_of(const tc_prover *p, tc_expr e, tc_span fallback) {
-    return p->dag->spans[e].length > 0 ? p->dag->spans[e] : fallback;
+static bool is_inside(tc_span span, tc_span whole) {
+    return span.length > 0 && span.offset >= whole.offset && span.offset + span.length <= whole.offset + whole.length;
 }
 
-static void report_flaw(tc_prover *p, tc_assumption *assumption, const char *whose, const tc_flaw *flaw,
+/* Where e stands in a statement. A node that two statements share knows the first alone: in the other, the shortest
+ * part of root that e is in. */
+static tc_span span_of(tc_prover *p, tc_expr root, tc_expr e, tc_span statement) {
+    tc_span best = p->dag->spans[e];
+    if (statement.length == 0 ? best.length > 0 : is_inside(best, statement))
+        return best;
+    tc_cone cone = tc_cone_of(p, root);
+    bool *leads = TC_NEW(p->arena, bool, (size_t)root + 1);
+    best = statement;
+    for (size_t i = 0; i < cone.count; i++) {
+        tc_expr above = cone.nodes[i];
+        leads[above] = above == e;
+        for (size_t k = 0; !leads[above] && k < tc_operand_count(p->dag, above); k++)
+            leads[above] = leads[tc_operand(p->dag, above, k)];
+        if (leads[above] && is_inside(p->dag->spans[above], best))
+            best = p->dag->spans[above];
+    }
+    return best;
+}
+
+static void report_flaw(tc_prover *p, tc_assumption *assumption, const char *whose, tc_expr root, const tc_flaw *flaw,
                         tc_span fallback, bool exact) {
     char lo[32], hi[32];
     tc_interval range = p->enclosures[flaw->argument];
     bool certain = flaw->certain && exact;
-    tc_find(p->arena, assumption, &p->model->source, certain ? TC_FAILS : TC_UNPROVED, span_of(p, flaw->node, fallback),
-            "%s %s, but that ranges %s[%s, %s] (in %s). %s", "This", flaw->needs, certain ? "over " : "within ",
-            tc_short_number(lo, range.lo), tc_short_number(hi, range.hi), whose, flaw->helps);
+    tc_find(p->arena, assumption, &p->model->source, certain ? TC_FAILS : TC_UNPROVED,
+            span_of(p, root, flaw->node, fallback), "%s %s, but that ranges %s[%s, %s] (in %s). %s", "This",
+            flaw->needs, certain ? "over " : "within ", tc_short_number(lo, range.lo), tc_short_number(hi, range.hi),
+            whose, flaw->helps);
 }
 
 static void leaf_name(tc_prover *p, tc_buffer *out, tc_expr leaf) {
@@ -63,7 +84,7 @@ static void report_curvature(tc_prover *p, tc_assumption *assumption, const char
     const char *shape = maximized ? "concave" : "convex";
     const char *why = "";
     tc_expr guilty = tc_prover_blame(p, root, TC_CONVEX, &why);
-    tc_span span = span_of(p, guilty, fallback);
+    tc_span span = span_of(p, root, guilty, fallback);
     tc_counterexample whole = tc_refute(p, root, TC_CONVEX);
     if (whole.found && refutable) {
         tc_counterexample part = tc_refute(p, guilty, TC_CONVEX);
@@ -198,20 +219,43 @@ static const char *smooth_form(const tc_prover *p, tc_expr e) {
                                          : "logsumexp, which lies above max by at most log(n)";
 }
 
+/* Whether a kink is the larger of 0 and something, and nothing but its square is used. */
+static bool is_squared_part(const tc_prover *p, const tc_cone *cone, tc_expr e) {
+    const tc_node *kink = &p->dag->nodes[e];
+    if (kink->op != TC_MAX || e == cone->root || !(tc_is_const(p->dag, kink->a, 0) || tc_is_const(p->dag, kink->b, 0)))
+        return false;
+    for (size_t i = 0; i < cone->count; i++) {
+        const tc_node *n = &p->dag->nodes[cone->nodes[i]];
+        for (size_t k = 0; k < tc_operand_count(p->dag, cone->nodes[i]); k++)
+            if (tc_operand(p->dag, cone->nodes[i], k) == e && !(n->op == TC_POWI && n->u.exponent == 2))
+                return false;
+    }
+    return true;
+}
+
 /* The first kink, over all members together. */
 static void report_kink(member_judge *judge, const tc_cone *cone, tc_assumption *smoothness) {
     tc_prover *p = judge->prover;
     const tc_family *family = judge->family;
+    const char *who = tc_who(p->arena, family, 0, family->count > 1);
     tc_prover_at_batch(p, judge->batch);
     load_hull(judge);
     tc_prover_enclose(p, cone);
     tc_flaw flaw = tc_find_flaw(p, cone, TC_FLAWS_OF_KINKS);
     tc_expr node = flaw.node != TC_NO_EXPR ? flaw.node : cone->root;
-    tc_find(p->arena, smoothness, &p->model->source, flaw.certain && family->count == 1 ? TC_FAILS : TC_UNPROVED,
-            span_of(p, node, family->objective_span),
-            "This has a kink in the objective of %s, where Assumption 1 of method published asks for continuous "
-            "derivatives; method tacit takes it. Smooth would be %s.",
-            tc_who(p->arena, family, 0, family->count > 1), smooth_form(p, node));
+    tc_span span = span_of(p, cone->root, node, family->objective_span);
+    if (is_squared_part(p, cone, node)) /* an exact form: huber's constant slope on one side is taken off */
+        tc_find(p->arena, smoothness, &p->model->source, TC_UNPROVED, span,
+                "This counts as a kink in the objective of %s. Its square has continuous derivatives, as Assumption 1 "
+                "of method published asks, but that is not proved of pos(u)^2; method tacit takes it. The same, and "
+                "proved, is 2*huber(u - h/2, h/2) + h*u - h^2/4, with a constant h that u does not exceed.",
+                who);
+    else
+        tc_find(p->arena, smoothness, &p->model->source, flaw.certain && family->count == 1 ? TC_FAILS : TC_UNPROVED,
+                span,
+                "This has a kink in the objective of %s, where Assumption 1 of method published asks for continuous "
+                "derivatives; method tacit takes it. Smooth would be %s.",
+                who, smooth_form(p, node));
 }
 
 static void judge_objective(tc_prover *p, const tc_family *family, bool has_kinks, tc_assumption *assumption,
@@ -232,7 +276,8 @@ static void judge_objective(tc_prover *p, const tc_family *family, bool has_kink
         tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, family->objective_span,
                 "%s was not judged: interrupted.", whose);
     else if (v.flaw.node != TC_NO_EXPR)
-        report_flaw(p, assumption, whose, &v.flaw, family->objective_span, !v.whole || family->count == 1);
+        report_flaw(p, assumption, whose, family->objective, &v.flaw, family->objective_span,
+                    !v.whole || family->count == 1);
     else
         report_curvature(p, assumption, whose, family->objective, family->objective_span, true, family->maximizes);
 }
@@ -347,7 +392,7 @@ static bool judge_combined(constraint_judge *c, const tc_constraint *constraint,
         if (v.convex)
             continue;
         if (v.flaw.node != TC_NO_EXPR)
-            report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span, !v.whole);
+            report_flaw(c->prover, c->assumption, whose, body, &v.flaw, constraint->span, !v.whole);
         else
             report_curvature(c->prover, c->assumption, whose, body, constraint->span, refutable, false);
         return true;
@@ -380,7 +425,7 @@ static bool bodies_are_smooth(constraint_judge *c, const tc_cone *cone, const tc
         /* judge the body again, so that the enclosures of the report are its own */
         tc_cone body = tc_cone_of(c->prover, model->sums[n->u.index].body);
         member_verdict v = judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
-        report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span,
+        report_flaw(c->prover, c->assumption, whose, body.root, &v.flaw, constraint->span,
                     !v.whole || model->families[model->sums[n->u.index].family].count == 1);
         return false;
     }
@@ -397,7 +442,7 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
     tc_prover_enclose(p, &cone);
     tc_flaw flaw = tc_find_flaw(p, &cone, TC_ALL_FLAWS);
     if (flaw.node != TC_NO_EXPR) {
-        report_flaw(p, c->assumption, whose, &flaw, constraint->span, true);
+        report_flaw(p, c->assumption, whose, constraint->outer, &flaw, constraint->span, true);
         return;
     }
     if (tc_is_convex(tc_prover_judge(p, &cone, TC_CONVEX)))

@@ -88,6 +88,9 @@ void tc_terminal_begin(tc_monitor *monitor);
 void tc_terminal_catch_terminate(void);
 /* Clears the line of progress, so that something else can be printed there. */
 void tc_terminal_clear(void);
+/* Lines to standard error. On a terminal, those that do not begin with a blank (a quoted line, a caret) are wrapped to
+ * its width; elsewhere they stay whole, for programs to search. Takes no memory. */
+void tc_terminal_tell(const char *lines);
 /* Clears the line of progress and restores the signals. */
 void tc_terminal_end(void);
 

@@ -147,7 +147,7 @@ static void tell(tc_cli *cli, tc_log_event event) {
     if (cli->messages.length > 0 && cli->log != NULL)
         tc_log_say(cli->log, event, cli->messages.text);
     else if (cli->messages.length > 0)
-        (void)fputs(cli->messages.text, stderr);
+        tc_terminal_tell(cli->messages.text);
     cli->messages.length = 0;
 }
 

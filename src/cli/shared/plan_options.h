@@ -60,6 +60,7 @@ enum {
     [TC_PRIVACY_ADJACENCY] = {.name = "adjacency",                                                                     \
                               .type = TC_OPTION_STRING,                                                                \
                               .argument = "UNIT",                                                                      \
+                              .pairs = tc_adjacency_pairs,                                                             \
                               .text =                                                                                  \
                                   "What is hidden. ensemble:B hides changes of all agents' messages that together "    \
                                   "amount to B over the whole run; one:B those of one agent; agent whatever one "      \

@@ -1,6 +1,7 @@
 #include "cli/shared/cli.h"
 
 #include "base/machine.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <signal.h>
@@ -107,6 +108,43 @@ void tc_terminal_clear(void) {
     (void)fputs("\r\033[K", stderr);
     (void)fflush(stderr);
     line_shown = false;
+}
+
+/* One line without its end, in lines of at most `width` columns; all but the first are indented. */
+static void write_wrapped(const char *line, size_t length, size_t width) {
+    enum { INDENT = 2 };
+    size_t column = 0;
+    for (size_t at = 0; at < length;) {
+        size_t blanks = strspn(line + at, " "), word = strcspn(line + at + blanks, " \n");
+        size_t wide = tc_text_width(line + at + blanks, word);
+        if (column > INDENT && column + blanks + wide > width) {
+            (void)fprintf(stderr, "\n%*s", INDENT, "");
+            column = INDENT;
+            blanks = 0;
+            at += strspn(line + at, " ");
+        }
+        (void)fwrite(line + at, 1, blanks + word, stderr);
+        column += blanks + wide;
+        at += blanks + word;
+    }
+}
+
+void tc_terminal_tell(const char *lines) {
+    enum { NARROWEST = 30 };
+    size_t width = isatty(STDERR_FILENO) ? columns() : 0;
+    if (width < NARROWEST) {
+        (void)fputs(lines, stderr);
+        return;
+    }
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        if (lines[0] == ' ')
+            (void)fwrite(lines, 1, length, stderr);
+        else
+            write_wrapped(lines, length, width);
+        (void)fputs(lines[length] == '\n' ? "\n" : "", stderr);
+        lines += length + (lines[length] == '\n');
+    }
 }
 
 void tc_terminal_end(void) {

@@ -179,9 +179,14 @@ static tc_expr exponent_column(tc_elaborator *elaborator, const tc_scope *scope,
                                : tc_new_column(elaborator, general->block, coef.column, exponent->secret != NULL);
 }
 
-/* base ^ exponent, the exponent a number, or one of each member's own. */
+static tc_value each_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
+                           const tc_value *exponent, tc_span span);
+
+/* base ^ exponent, the exponent a number, one of each member's own, or a vector of these. */
 static tc_value any_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
                           const tc_value *exponent, tc_span span) {
+    if (exponent->rank == 1)
+        return each_power(elaborator, scope, base, exponent, span);
     if (exponent->is_number)
         return power(elaborator, base, exponent->number, span);
     tc_expr column = exponent_column(elaborator, scope, exponent, span);
@@ -198,13 +203,45 @@ static tc_value any_power(tc_elaborator *elaborator, const tc_scope *scope, cons
     return base->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, count, 1);
 }
 
+/* One element, as a value of its own. */
+static tc_value element_of(const tc_value *value, size_t i) {
+    if (value->rank == 0)
+        return *value;
+    tc_value element = value->is_number ? tc_value_number(value->numbers[i]) : tc_value_node(value->nodes[i]);
+    element.secret = value->secret;
+    return element;
+}
+
+/* base ^ exponent element by element, where the exponent is a vector. */
+static tc_value each_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
+                           const tc_value *exponent, tc_span span) {
+    size_t count = exponent->rows;
+    if (base->rank == 1 && base->rows != count) {
+        tc_error(elaborator->diagnostics, span, "^ needs equal shapes: the left side is %s, the right side %s",
+                 tc_shape_text(elaborator->arena, base), tc_shape_text(elaborator->arena, exponent));
+        return tc_value_broken();
+    }
+    double *numbers = TC_NEW(elaborator->arena, double, count);
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+    bool is_number = base->is_number && exponent->is_number;
+    for (size_t i = 0; i < count; i++) {
+        tc_value of = element_of(base, i), p = element_of(exponent, i);
+        tc_value result = any_power(elaborator, scope, &of, &p, span);
+        if (result.broken)
+            return result;
+        numbers[i] = result.number;
+        nodes[i] = is_number ? 0 : tc_value_node_at(&elaborator->values, &result, 0);
+    }
+    return is_number ? tc_value_numbers(numbers, 1, count, 1) : tc_value_nodes(nodes, 1, count, 1);
+}
+
 static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponent, tc_span span) {
     if (exponent->broken)
         return false;
-    if (exponent->rank == 0 && !tc_value_has_state(&elaborator->values, exponent))
+    if (exponent->rank <= 1 && !tc_value_has_state(&elaborator->values, exponent))
         return true;
-    if (exponent->rank != 0)
-        tc_error(elaborator->diagnostics, span, "an exponent must be a number, but this is %s",
+    if (exponent->rank == 2)
+        tc_error(elaborator->diagnostics, span, "an exponent must be a number or a vector, but this is %s",
                  tc_shape_text(elaborator->arena, exponent));
     else
         tc_error(elaborator->diagnostics, span,
@@ -233,7 +270,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
     tc_value exponent = tc_elaborate_tree(elaborator, scope, tree->items[1]);
     if (!constant_exponent(elaborator, &exponent, tree->items[1]->span))
         return tc_value_broken();
-    double p = exponent.is_number ? exponent.number : 0;
+    double p = exponent.is_number && exponent.rank == 0 ? exponent.number : 0;
     /* An even power of a norm is a power of the sum of squares: smooth where the norm is not. */
     bool even_norm = is_norm(tree->items[0]) && p >= 2 && fmod(p, 2) == 0;
     tc_value base = tc_elaborate_tree(elaborator, scope, even_norm ? tree->items[0]->items[0] : tree->items[0]);
@@ -564,36 +601,41 @@ static tc_value call_ceil(const function_call *c) { return each_constant(c, take
 
 /* ---- functions by name ------------------------------------------------------------------------------------------- */
 
+#define JOINED "; several numbers make a vector: [x, y]"
+#define NORMS                                                                                                          \
+    "; norm(v) is the Euclidean norm, others are norm1(v) and norminf(v); several numbers make a vector: [x, y]"
+
 static const struct {
     const char *name;
     size_t least, most; /* arguments */
     function *call;
+    const char *otherwise; /* said after another number of arguments */
 } functions[] = {
-    {"sum", 1, 1, call_sum},
-    {"sumsq", 1, 1, call_sumsq},
-    {"dot", 2, 2, call_dot},
-    {"norm", 1, 1, call_norm},
-    {"norm2", 1, 1, call_norm},
-    {"exp", 1, 1, call_exp},
-    {"log", 1, 1, call_log},
-    {"ln", 1, 1, call_log},
-    {"sqrt", 1, 1, call_sqrt},
-    {"pow", 2, 2, call_pow},
-    {"huber", 2, 2, call_huber},
-    {"logsumexp", 1, SIZE_MAX, call_logsumexp},
-    {"quadform", 2, 2, call_quadform},
-    {"length", 1, 1, call_length},
-    {"transpose", 1, 1, call_transpose},
-    {"min", 1, SIZE_MAX, call_min},
-    {"max", 1, SIZE_MAX, call_max},
-    {"abs", 1, 1, call_abs},
-    {"norm1", 1, 1, call_norm1},
-    {"norminf", 1, 1, call_norminf},
-    {"floor", 1, 1, call_floor},
-    {"ceil", 1, 1, call_ceil},
-    {"pos", 1, 1, call_pos},
-    {"maximum", 2, SIZE_MAX, call_maximum},
-    {"minimum", 2, SIZE_MAX, call_minimum},
+    {"sum", 1, 1, call_sum, JOINED},
+    {"sumsq", 1, 1, call_sumsq, JOINED},
+    {"dot", 2, 2, call_dot, ""},
+    {"norm", 1, 1, call_norm, NORMS},
+    {"norm2", 1, 1, call_norm, NORMS},
+    {"exp", 1, 1, call_exp, ""},
+    {"log", 1, 1, call_log, ""},
+    {"ln", 1, 1, call_log, ""},
+    {"sqrt", 1, 1, call_sqrt, ""},
+    {"pow", 2, 2, call_pow, ""},
+    {"huber", 2, 2, call_huber, "; huber(u, d) is quadratic where |u| <= d"},
+    {"logsumexp", 1, SIZE_MAX, call_logsumexp, ""},
+    {"quadform", 2, 2, call_quadform, "; quadform(v, Q) is v'Qv"},
+    {"length", 1, 1, call_length, ""},
+    {"transpose", 1, 1, call_transpose, ""},
+    {"min", 1, SIZE_MAX, call_min, ""},
+    {"max", 1, SIZE_MAX, call_max, ""},
+    {"abs", 1, 1, call_abs, JOINED},
+    {"norm1", 1, 1, call_norm1, JOINED},
+    {"norminf", 1, 1, call_norminf, JOINED},
+    {"floor", 1, 1, call_floor, ""},
+    {"ceil", 1, 1, call_ceil, ""},
+    {"pos", 1, 1, call_pos, "; pos(u) is maximum(0, u)"},
+    {"maximum", 2, SIZE_MAX, call_maximum, ""},
+    {"minimum", 2, SIZE_MAX, call_minimum, ""},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
 
@@ -619,8 +661,8 @@ tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, con
     if (f == FUNCTION_COUNT)
         return unknown_function(elaborator, scope, tree);
     if (tree->count < functions[f].least || tree->count > functions[f].most) {
-        tc_error(elaborator->diagnostics, tree->span, "%s takes %zu argument%s, not %zu", tree->name->text,
-                 functions[f].least, functions[f].least == 1 ? "" : "s", tree->count);
+        tc_error(elaborator->diagnostics, tree->span, "%s takes %zu argument%s, not %zu%s", tree->name->text,
+                 functions[f].least, functions[f].least == 1 ? "" : "s", tree->count, functions[f].otherwise);
         return tc_value_broken();
     }
     tc_value few[2];

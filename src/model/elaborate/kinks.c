@@ -111,7 +111,9 @@ static tc_expr replaced(tc_elaborator *elaborator, tc_expr root, tc_expr kink, t
 }
 
 static bool refuse(tc_elaborator *elaborator, tc_expr kink, int sign, tc_span span) {
-    tc_span at = elaborator->dag->spans[kink].length > 0 ? elaborator->dag->spans[kink] : span;
+    tc_span at = elaborator->dag->spans[kink]; /* of the first relation that has it */
+    if (at.offset < span.offset || at.offset + at.length > span.offset + span.length)
+        at = span;
     if (sign < 0)
         tc_error(elaborator->diagnostics, at,
                  "this side of the relation must not have it: abs, max, pos and norms stand on the smaller side of <= "

@@ -76,10 +76,15 @@ static bool parse_items(tc_parser *parser, tc_tree *tree, tc_token_kind close, t
         if (ranges && parser->token.kind == TC_TOKEN_COLON)
             return tc_parser_refuse(parser, parser->token.span,
                                     "a whole vector has no index: write x, or a part of it, x[1..2]");
+        if (ranges && parser->token.kind == TC_TOKEN_RANGE)
+            return tc_parser_refuse(parser, parser->token.span, "a part of a vector has both ends: x[1..2]");
         tc_tree *item = tc_parse_expression(parser);
         if (item == NULL)
             return false;
         if (ranges && tc_parser_accept(parser, TC_TOKEN_RANGE)) {
+            if (parser->token.kind == close || parser->token.kind == TC_TOKEN_COMMA)
+                return tc_parser_refuse(parser, parser->last,
+                                        "a part of a vector has both ends: x[2..3], or x[2..length(x)] up to the last");
             tc_tree *last = tc_parse_expression(parser);
             if (last == NULL)
                 return false;

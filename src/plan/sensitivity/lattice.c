@@ -196,6 +196,31 @@ static void channel_error(const tc_lattices *t, const tc_channel *channel, const
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
+/* Whether a sum has a power whose exponent differs between members: its rounding errors have no bound here, where one
+ * bound is for all members (see power_of_data in calculus/tape/rounding.c). */
+static bool has_uneven_powers(const tc_lattices *t, size_t sum) {
+    const tc_dag *dag = t->streams->model->dag;
+    tc_mark mark = tc_arena_mark(t->arena);
+    size_t count;
+    const tc_expr *nodes = tc_reachable(t->arena, dag, &t->streams->model->sums[sum].body, 1, &count);
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++)
+        found = dag->nodes[nodes[i]].op == TC_POWD && dag->nodes[tc_operand(dag, nodes[i], 1)].op == TC_DATA;
+    tc_arena_rewind(t->arena, mark);
+    return found;
+}
+
+static const char *why_inexact(const tc_lattices *t, size_t sum) {
+    const tc_model *model = t->streams->model;
+    if (isfinite(t->term_error[sum]) || !has_uneven_powers(t, sum))
+        return "the terms of a sum over agents cannot be computed as exactly as the lattice is fine";
+    return tc_arena_format(t->arena,
+                           "a sum over '%s' has a power whose exponent differs between members, and what rounding does "
+                           "to it is bounded for equal exponents alone; --method tacit takes it, with noise on states; "
+                           "else write a family for each exponent",
+                           model->families[model->sums[sum].family].name);
+}
+
 /* The step of each sum r: the least over rows j of the rounding that row j bears, divided by |Phi_{j,r}|. */
 static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_channel_map *map, double unit,
                         tc_lattice_choice *choice) {
@@ -225,7 +250,7 @@ static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_ch
         choice->lattice.sum_spread[r] = tc_mul_up(members, tc_add_up(t->term_error[r], zeta / 2));
         double units = tc_mul_up(members, tc_add_up(tc_div_up(t->term_size[r], zeta), 1));
         if (used && !(2 * t->term_error[r] <= zeta))
-            choice->problem = "the terms of a sum over agents cannot be computed as exactly as the lattice is fine";
+            choice->problem = why_inexact(t, r);
         else if (!(units < TC_MOST_UNITS))
             choice->problem = "an integer sum over agents could exceed 64 bits";
     }
