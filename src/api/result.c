@@ -130,6 +130,7 @@ static tc_status make_result(call_in_work *m) {
     if (problem != NULL && problem->loaded.derivatives == NULL) {
         tc_progress(&m->monitor, "differentiating", 0);
         problem->loaded.derivatives = tc_derive(problem->arena, problem->loaded.model);
+        tc_data_certify(problem->arena, problem->loaded.model, problem->loaded.derivatives);
     }
     status = m->make(call);
     tc_work_tell(&call->work);

@@ -81,4 +81,12 @@ void tc_buffer_puts(tc_buffer *buffer, const char *text);
 void tc_buffer_printf(tc_buffer *buffer, const char *format, ...) TC_PRINTF(2, 3);
 const char *tc_buffer_text(tc_buffer *buffer);
 
+/* Appends to a growing array in the arena. */
+#define TC_PUSH(arena, array, count, item)                                                                             \
+    do {                                                                                                               \
+        if (((count) & ((count)-1)) == 0)                                                                              \
+            (array) = tc_arena_grow((arena), (array), (count), (count) == 0 ? 1 : (count)*2, sizeof *(array));         \
+        (array)[(count)++] = (item);                                                                                   \
+    } while (0)
+
 #endif

@@ -55,7 +55,8 @@ typedef struct tc_datum {
      * round, states at most this far apart, in l1 and in l2 (docs/proofs/data.md). A cloud's or agent's file says
      * so by `distance need { l1 5; l2 5 }`; of a whole problem analysis/data.h finds it. NAN: not known. */
     double distances[2];
-    tc_span span; /* of the range */
+    const char *note; /* NULL, or why no distance below that of the whole box is proved */
+    tc_span span;     /* of the range */
     tc_outside outside;
 } tc_datum;
 
@@ -111,6 +112,7 @@ typedef struct tc_family {
     tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
     tc_datum *data;  /* with a range */
     size_t datum_count;
+    const char *data_fault;       /* NULL, or why nothing can be promised about data: a sentence */
     tc_coef declared_objective;   /* L_i; NAN where not declared */
     tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */
     tc_span span, declared_span;

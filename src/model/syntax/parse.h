@@ -205,12 +205,4 @@ bool tc_parse_binders(tc_parser *parser, tc_binder **binders, size_t *count);
 tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statement, bool *known);
 bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement);
 
-/* Appends to a growing array in the arena. */
-#define TC_PUSH(arena, array, count, item)                                                                             \
-    do {                                                                                                               \
-        if (((count) & ((count)-1)) == 0)                                                                              \
-            (array) = tc_arena_grow((arena), (array), (count), (count) == 0 ? 1 : (count)*2, sizeof *(array));         \
-        (array)[(count)++] = (item);                                                                                   \
-    } while (0)
-
 #endif

@@ -1,0 +1,136 @@
+/* Distances of protected data, family by family: which rule holds, or why none does. */
+#include "analysis/data/data.h"
+
+#include "analysis/convexity/curvature.h"
+#include "analysis/data/inside.h"
+
+/* ---- the box ----------------------------------------------------------------------------------------------------- */
+
+double tc_box_diameter(const tc_family *family, int norm) {
+    double most = 0;
+    for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++) {
+        double sum = 0;
+        for (size_t c = 0; c < family->dim; c++) {
+            tc_interval range = tc_public_range(family, k, c);
+            double width = tc_add_up(range.hi, -range.lo);
+            sum = tc_add_up(sum, norm == 1 ? width : tc_mul_up(width, width));
+        }
+        most = fmax(most, norm == 1 ? sum : tc_sqrt_up(sum));
+    }
+    return most;
+}
+
+bool tc_data_needs_steps(const tc_family *family) {
+    double sums[2] = {0, 0};
+    bool any = false;
+    for (size_t d = 0; d < family->datum_count; d++) {
+        if (family->data[d].by == NULL)
+            continue;
+        any = true;
+        for (int norm = 0; norm < 2; norm++)
+            sums[norm] = tc_add_up(sums[norm], family->data[d].distances[norm]);
+    }
+    return any && !(sums[0] >= tc_box_diameter(family, 1) && sums[1] >= tc_box_diameter(family, 2));
+}
+
+/* ---- one family -------------------------------------------------------------------------------------------------- */
+
+/* For all data in the ranges, not only for those that agents happen to have. */
+static bool is_convex(tc_ranged *r, tc_model *model) {
+    tc_prover *prover = tc_prover_new(r->arena, model);
+    tc_prover_at_batch(prover, r->batch);
+    tc_cone cone = tc_cone_of(prover, r->family->objective);
+    tc_prover_enclose(prover, &cone);
+    return tc_is_convex(tc_prover_judge(prover, &cone, TC_CONVEX));
+}
+
+/* What no rule is needed for: the agent's steps can be proved accurate. */
+static const char *step_fault(const tc_ranged *r, const tc_set_form *form) {
+    if (r->derivatives->lift != NULL)
+        return "the objective has kinks, and steps with kinks are not proved";
+    if (form->has_curved)
+        return "the agent's set has a ball or an ellipsoid, and steps there are not proved";
+    if (form->rows > 0 && !form->one_direction)
+        return "the agent's set has relations of different directions, and steps there are not proved";
+    return NULL;
+}
+
+static const char *datum_distances(tc_ranged *r, const tc_set_form *form, bool convex, double distances[2]) {
+    bool in_objective = tc_ranged_moves(r, r->family->objective), in_sets = tc_sets_move(r);
+    distances[0] = distances[1] = 0;
+    if (!in_objective && !in_sets)
+        return NULL;
+    if (!convex)
+        return "the objective is not proved to be convex for all data in the ranges";
+    const char *fault = step_fault(r, form);
+    if (fault != NULL)
+        return fault;
+    double part[2];
+    if (in_objective) {
+        fault = tc_objective_distances(r, form, part);
+        if (fault != NULL)
+            return fault;
+        distances[0] = part[0];
+        distances[1] = part[1];
+    }
+    if (in_sets) { /* moved one after the other */
+        fault = tc_set_distances(r, form, part);
+        if (fault != NULL)
+            return fault;
+        distances[0] = tc_add_up(distances[0], part[0]);
+        distances[1] = tc_add_up(distances[1], part[1]);
+    }
+    return NULL;
+}
+
+static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, const tc_family_derivatives *d) {
+    tc_ranged *r = tc_ranged_new(arena, model, family, d);
+    tc_set_form form = tc_set_form_of(r);
+    bool convex = is_convex(r, model), declared = model->role == TC_ROLE_AGENT, protects = false;
+    double diameter[2] = {tc_box_diameter(family, 1), tc_box_diameter(family, 2)};
+    for (size_t i = 0; i < family->datum_count; i++)
+        protects = protects || family->data[i].by != NULL;
+    double gap = family->has_slater && convex ? tc_ranged_gap(r) : (double)INFINITY;
+    if (!family->has_gap && isfinite(gap)) {
+        family->has_gap = true;
+        family->gap = (tc_coef){.value = gap};
+    } else if (protects && declared && family->has_gap && !(tc_coef_at(family->gap, 0) >= gap)) {
+        /* An agent that found its own gap too small would leave, and that would tell something of its data. */
+        family->data_fault =
+            tc_arena_format(arena,
+                            "the gap of %s, %g, is not proved to be enough for all data in the ranges: "
+                            "%g is",
+                            family->name, tc_coef_at(family->gap, 0), gap);
+    }
+    if (!protects)
+        return;
+    const char *fault = tc_slater_fault(r, &form);
+    if (fault != NULL) {
+        family->data_fault = fault;
+        return;
+    }
+    for (size_t i = 0; i < family->datum_count; i++) {
+        tc_datum *datum = &family->data[i];
+        if (datum->by == NULL)
+            continue;
+        double found[2];
+        tc_ranged_move(r, datum);
+        datum->note = datum_distances(r, &form, convex, found);
+        for (int norm = 0; norm < 2; norm++) {
+            found[norm] = datum->note == NULL ? fmin(found[norm], diameter[norm]) : diameter[norm];
+            if (declared && !(datum->distances[norm] >= found[norm]))
+                family->data_fault = tc_arena_format(arena, "the distance of %s in this file, %g, is not proved: %g is",
+                                                     datum->name, datum->distances[norm], found[norm]);
+            else if (!declared)
+                datum->distances[norm] = found[norm];
+        }
+    }
+}
+
+void tc_data_certify(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives) {
+    for (size_t f = 0; model->role != TC_ROLE_CLOUD && f < model->family_count; f++) {
+        tc_family *family = &model->families[f];
+        if (family->datum_count > 0 && family->objective != TC_NO_EXPR)
+            certify_family(arena, model, family, &derivatives->families[f]);
+    }
+}
