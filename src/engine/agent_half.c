@@ -1,6 +1,8 @@
 #include "engine/agent_half.h"
 
 #include "analysis/analysis.h"
+#include "analysis/data/data.h"
+#include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
 #include "solver/project/set.h"
 
@@ -12,10 +14,11 @@ struct tc_agent_half {
     const char *name;
     tc_agents *agents;
     tc_proximal *proximal;
+    tc_step_proof *proof; /* NULL: no distance of protected data rests on steps */
     tc_set *set;
     bool has_kinks;
-    double *point, *room, *vertex; /* dim */
-    const double **p, **x;         /* by component */
+    double *point, *room, *vertex, *old; /* dim */
+    const double **p, **x;               /* by component */
     double **next;
 };
 
@@ -34,8 +37,11 @@ tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivativ
     *why = "its objective has kinks and is not proved convex: `tacit check` says where";
     if (derivatives->families[0].lift != NULL && !is_convex(arena, model, derivatives))
         return TC_BAD_USAGE;
-    *why = NULL;
+    tc_data_certify(arena, model, derivatives);
     const tc_family *family = &model->families[0];
+    *why = family->data_fault;
+    if (*why != NULL)
+        return TC_BAD_USAGE;
     tc_buffer name = tc_buffer_new(arena, 4096);
     tc_agent_name(&name, family, 0);
     tc_agent_half *made = TC_NEW(arena, tc_agent_half, 1);
@@ -47,10 +53,12 @@ tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivativ
                             .point = TC_NEW(arena, double, family->dim),
                             .room = TC_NEW(arena, double, family->dim),
                             .vertex = TC_NEW(arena, double, family->dim),
+                            .old = TC_NEW(arena, double, family->dim),
                             .p = TC_NEW(arena, const double *, family->dim),
                             .x = TC_NEW(arena, const double *, family->dim),
                             .next = TC_NEW(arena, double *, family->dim)};
     made->proximal = tc_proximal_new(arena, made->agents, derivatives);
+    made->proof = tc_step_proof_new(arena, model, derivatives, 1);
     *half = made;
     return TC_OK;
 }
@@ -58,6 +66,14 @@ tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivativ
 const char *tc_agent_half_name(const tc_agent_half *half) { return half->name; }
 size_t tc_agent_half_states(const tc_agent_half *half) { return half->family->dim; }
 bool tc_agent_half_has_kinks(const tc_agent_half *half) { return half->has_kinks; }
+
+static bool protects_data(const tc_family *family) {
+    for (size_t d = 0; d < family->datum_count; d++) {
+        if (family->data[d].by != NULL)
+            return true;
+    }
+    return false;
+}
 
 tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
     const tc_family *family = half->family;
@@ -67,6 +83,9 @@ tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
         half->point[c] = tc_coef_at(family->slater[c], 0);
         half->room[c] = tc_coef_at(family->room[c], 0);
     }
+    /* Proved for all data in the ranges: no private number has a say. */
+    if (protects_data(family))
+        return (tc_agent_half_slater){.has_point = true, .holds = true};
     double outside = tc_set_room_violation(half->set, half->point, half->room, half->vertex, NULL);
     return (tc_agent_half_slater){.has_point = true,
                                   .holds = !half->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(half->set)};
@@ -79,19 +98,27 @@ void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper) 
     }
 }
 
-void tc_agent_half_start(tc_agent_half *half, double *x) { tc_agents_start(half->agents, x); }
+bool tc_agent_half_start(tc_agent_half *half, double *x) {
+    size_t family;
+    tc_agents_start(half->agents, x);
+    return half->proof == NULL || tc_step_proof_check_start(half->proof, x, &family) == TC_ALL_FINITE;
+}
 
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) {
     if (method == TC_METHOD_PUBLISHED && half->has_kinks)
         return false;
     for (size_t c = 0; c < half->family->dim; c++) {
+        half->old[c] = x[c]; /* next may be x */
         half->p[c] = p + c;
-        half->x[c] = x + c;
+        half->x[c] = half->old + c;
         half->next[c] = next + c;
     }
     size_t member = method == TC_METHOD_TACIT
                         ? tc_proximal_next(half->proximal, 0, 0, 0, 1, half->p, scalars, half->x, half->next)
                         : tc_agents_next(half->agents, 0, 0, 0, 1, half->p, scalars, half->x, half->next);
+    if (member == TC_ALL_FINITE && method == TC_METHOD_TACIT && half->proof != NULL)
+        member =
+            tc_step_proof_check(half->proof, 0, 0, 0, 1, half->p, scalars, half->x, (const double *const *)half->next);
     return member == TC_ALL_FINITE;
 }

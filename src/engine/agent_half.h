@@ -29,11 +29,12 @@ tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half);
 /* The agent's public box. */
 void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);
 
-/* x(1). */
-void tc_agent_half_start(tc_agent_half *half, double *x);
+/* x(1); false where it is not proved to be accurate and a promise about data rests on that. */
+bool tc_agent_half_start(tc_agent_half *half, double *x);
 
 /* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False if something
- * is not finite, or for a gradient step where the objective has kinks; next is then undefined. next may be x. */
+ * is not finite, for a gradient step where the objective has kinks, and where protected data need a step that is proved
+ * to be accurate and this one is not; next is then undefined. next may be x. */
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) TC_MUST_USE;
 

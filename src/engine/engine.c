@@ -152,6 +152,11 @@ static const char *describe(tc_engine *engine, const tc_not_finite *failure, uin
                                model->constraints[failure->row].name, (unsigned long long)k);
     tc_buffer name = tc_buffer_new(engine->arena, 4096);
     tc_agent_name(&name, &model->families[failure->family], failure->member);
+    if (engine->is_unproved)
+        return tc_arena_format(engine->arena,
+                               "the step of %s in round %llu: it is not proved to be accurate, and the promise about "
+                               "data rests on that",
+                               tc_buffer_text(&name), (unsigned long long)k);
     return tc_arena_format(engine->arena, "the %s %s in round %llu",
                            failure->what == TC_STATE_NOT_FINITE ? "state of" : "answer to", tc_buffer_text(&name),
                            (unsigned long long)k);

@@ -11,6 +11,8 @@
 
 #include "engine/method.h"
 
+#include <stdatomic.h>
+
 typedef struct tc_small tc_small;
 typedef struct tc_large tc_large;
 
@@ -42,9 +44,10 @@ struct tc_engine {
     double *mu, *next_mu;
     tc_answer_scalars scalars; /* of the last round */
     uint64_t done;
-    uint64_t work, unasked; /* of one round; since the monitor was last asked */
-    tc_status broken;       /* the release broke off in the middle of a round */
-    const char *reason;     /* what ceased to be finite */
+    uint64_t work, unasked;  /* of one round; since the monitor was last asked */
+    tc_status broken;        /* the release broke off in the middle of a round */
+    const char *reason;      /* what ceased to be finite, or was not proved */
+    atomic_bool is_unproved; /* a step is finite, but not proved to be accurate, which the promise rests on */
 };
 
 /* With a driver of the caller's choice, for tests and measurements. */

@@ -84,7 +84,7 @@ static void crew_end(crew *c) {
 static void start(crew *c) {
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         agent *one = &c->agents[i];
-        tc_agent_half_start(one->device, one->x);
+        assert_true(tc_agent_half_start(one->device, one->x));
         memcpy(one->average, one->x, tc_agent_half_states(one->device) * sizeof(double));
     }
 }
@@ -241,7 +241,7 @@ static void an_answer_that_is_not_finite_is_no_step(void **state) {
     const double wrong[] = {NAN, INFINITY, -INFINITY};
     const tc_answer_scalars scalars = {.step = 0.1, .regularization = 0.1};
     double x[2], next[2];
-    tc_agent_half_start(device, x);
+    assert_true(tc_agent_half_start(device, x));
     for (size_t i = 0; i < 3; i++) {
         const double p[2] = {0, wrong[i]};
         assert_false(tc_agent_half_step(device, TC_METHOD_PUBLISHED, scalars, p, x, next));

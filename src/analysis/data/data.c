@@ -45,19 +45,25 @@ static bool is_convex(tc_ranged *r, tc_model *model) {
 }
 
 /* What no rule is needed for: the agent's steps can be proved accurate. */
-static const char *step_fault(const tc_ranged *r, const tc_set_form *form) {
+static const char *step_fault(tc_ranged *r, const tc_set_form *form) {
     if (r->derivatives->lift != NULL)
         return "the objective has kinks, and steps with kinks are not proved";
     if (form->has_curved)
         return "the agent's set has a ball or an ellipsoid, and steps there are not proved";
     if (form->rows > 0 && !form->one_direction)
         return "the agent's set has relations of different directions, and steps there are not proved";
+    if (form->rows > 0 && !tc_objective_is_separable(r))
+        return "the objective couples states beside a relation of several states, and steps there are not proved";
     return NULL;
 }
 
 static const char *datum_distances(tc_ranged *r, const tc_set_form *form, bool convex, double distances[2]) {
     bool in_objective = tc_ranged_moves(r, r->family->objective), in_sets = tc_sets_move(r);
     distances[0] = distances[1] = 0;
+    for (size_t c = 0; r->family->start != NULL && c < r->family->dim; c++) {
+        if (tc_ranged_coef_moves(r, r->family->start[c]))
+            return "the agent's start depends on it";
+    }
     if (!in_objective && !in_sets)
         return NULL;
     if (!convex)

@@ -11,6 +11,10 @@
 
 #include "calculus/derivatives.h"
 
+/* Each step of an agent is proved to be within this part of the diameter of its public box of the exact one, in l2
+ * (engine/proximal/proof.h); a plan adds what T such steps can come to. */
+#define TC_STEP_ERROR 1e-9
+
 /* For a whole problem or an agent's file, after tc_derive; does nothing for a cloud's. Adds nodes to the model's DAG.
  * In an agent's file distances are already there: family->data_fault says where they, or a gap, are not large enough.
  */

@@ -11,16 +11,18 @@
  * Prices are made of this round's sums, so a round takes two passes over the members. Round 1 has one more, the survey:
  * the first steps need the slopes that a pass of `answer` measures. */
 #include "engine/inside.h"
+#include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
 #include "engine/tacit/controller.h"
 
 #include <string.h>
 
 typedef struct tacit {
-    const tc_engine *engine;
+    tc_engine *engine;
     tc_estimator *estimator;
     tc_controller *controller;
     tc_proximal *proximal; /* NULL: gradient steps, or agents elsewhere */
+    tc_step_proof *proof;  /* NULL: the promise does not rest on steps */
     bool takes_states;     /* placement STATES; otherwise forms */
     double ***x_hat;       /* STATES, by worker: [component][k] of the block, noisy */
     uint64_t k;
@@ -108,14 +110,27 @@ static size_t next_states(void *self, size_t worker, size_t family, size_t first
     const tacit *method = self;
     if (method->proximal == NULL)
         return tc_agents_next(method->engine->agents, worker, family, first, count, p, scalars, x, next);
-    return tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
+    size_t member = tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
+    if (method->proof == NULL || member != TC_ALL_FINITE)
+        return member;
+    member =
+        tc_step_proof_check(method->proof, worker, family, first, count, p, scalars, x, (const double *const *)next);
+    if (member != TC_ALL_FINITE)
+        method->engine->is_unproved = true;
+    return member;
 }
 
 static size_t next_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
     const tacit *method = self;
     if (method->proximal == NULL)
         return tc_agents_next_singles(method->engine->agents, 0, p, scalars, x, next);
-    return tc_proximal_next_singles(method->proximal, 0, p, scalars, x, next);
+    size_t family = tc_proximal_next_singles(method->proximal, 0, p, scalars, x, next);
+    if (method->proof == NULL || family != TC_ALL_FINITE)
+        return family;
+    family = tc_step_proof_check_singles(method->proof, p, scalars, x, next);
+    if (family != TC_ALL_FINITE)
+        method->engine->is_unproved = true;
+    return family;
 }
 
 /* ---- average: the result of the run ------------------------------------------------------------------------------ */
@@ -167,6 +182,8 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
     made->next_average = TC_NEW(arena, double, model->state_count);
     if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
         made->proximal = tc_proximal_new(arena, engine->agents, derivatives);
+    if (made->proximal != NULL && engine->plan->adjacency == TC_ADJACENCY_DATA)
+        made->proof = tc_step_proof_new(arena, model, derivatives, engine->workers);
     return made;
 }
 
@@ -178,6 +195,10 @@ static void start(void *self, const double *x, double *mu) {
     memcpy(method->result, mu, bytes);
     if (x != NULL)
         memcpy(method->average, x, model->state_count * sizeof(double));
+    size_t family;
+    if (method->proof != NULL && tc_step_proof_check_start(method->proof, x, &family) != TC_ALL_FINITE)
+        method->engine->reason = "the start of an agent is not proved to be accurate, and the promise about data rests "
+                                 "on that";
 }
 
 static void snapshot(void *self, tc_snapshot *bytes) {

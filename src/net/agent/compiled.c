@@ -7,8 +7,7 @@
 
 static bool start(void *context, double *x) {
     tc_agent_half *device = context;
-    bool good = true;
-    tc_agent_half_start(device, x);
+    bool good = tc_agent_half_start(device, x);
     for (size_t i = 0; i < tc_agent_half_states(device); i++)
         good = good && isfinite(x[i]);
     return good;

@@ -1,0 +1,388 @@
+#include "engine/proximal/proof.h"
+
+#include "analysis/data/data.h"
+#include "calculus/tape/tape.h"
+
+/* The nearer a state is to its bound than this part of the bounds' width, the more likely it is meant to be there. */
+#define SNAP 0x1p-42
+
+typedef struct proof_family {
+    const tc_family *family;
+    bool is_needed;
+    tc_tape *gradient; /* first derivatives that are not zero by structure */
+    size_t *columns;   /* by output of the tape: the component */
+    size_t count;
+    double allowed; /* the error, in l2 */
+} proof_family;
+
+typedef struct proof_work { /* of one thread; rows have TC_LANES entries */
+    tc_interval *tape, *states, *data, *out;
+    const tc_interval **state_at, **data_at;
+    tc_interval **out_at;
+    tc_interval *slope;             /* of one member: dim */
+    double *lower, *upper, *normal; /* the same; normal: of its row */
+    double *point;                  /* the step, at a bound where it is near one */
+    double *start;                  /* dim */
+    const double **rows, **starts;  /* 3 dim each */
+} proof_work;
+
+struct tc_step_proof {
+    const tc_model *model;
+    proof_family *families;
+    proof_work *works;
+};
+
+/* ---- one member -------------------------------------------------------------------------------------------------- */
+
+/* lower <= x <= upper and floor <= normal . x <= ceiling: all there is to a set whose steps can be proved. */
+typedef struct member_set {
+    double *lower, *upper, *normal;
+    double floor, ceiling;
+    double least; /* the smallest |normal_c| that is not 0 */
+    bool has_row;
+} member_set;
+
+static void meet_bounds(member_set *set, size_t c, double low, double high) {
+    set->lower[c] = fmax(set->lower[c], low);
+    set->upper[c] = fmin(set->upper[c], high);
+}
+
+static size_t support_of(const tc_set_piece *piece, size_t member, size_t *only) {
+    size_t support = 0;
+    for (size_t c = 0; c < piece->count; c++) {
+        if (tc_coef_at(piece->center[c], member) == 0)
+            continue;
+        support++;
+        *only = c;
+    }
+    return support;
+}
+
+/* A row; further ones have the same normal or its negative (analysis/data/sets.c). */
+static void meet_row(member_set *set, const tc_set_piece *piece, size_t member, size_t dim) {
+    double sign = 1, radius = tc_coef_at(piece->radius, member);
+    for (size_t c = 0; c < piece->count; c++) {
+        double a = piece->kind == TC_SET_SIMPLEX ? 1 : tc_coef_at(piece->center[c], member);
+        double *normal = &set->normal[piece->first + c];
+        if (!set->has_row)
+            *normal = a;
+        else if (a != 0)
+            sign = *normal == a ? 1 : -1;
+    }
+    for (size_t c = 0; !set->has_row && c < dim; c++)
+        set->least = set->normal[c] != 0 ? fmin(set->least, fabs(set->normal[c])) : set->least;
+    set->has_row = true;
+    bool equal = piece->kind != TC_SET_HALFSPACE;
+    if (equal || sign > 0)
+        set->ceiling = fmin(set->ceiling, sign * radius);
+    if (equal || sign < 0)
+        set->floor = fmax(set->floor, sign * radius);
+}
+
+static member_set set_of(const proof_work *work, const tc_family *family, size_t member) {
+    member_set set = {.lower = work->lower,
+                      .upper = work->upper,
+                      .normal = work->normal,
+                      .floor = -HUGE_VAL,
+                      .ceiling = HUGE_VAL,
+                      .least = HUGE_VAL};
+    for (size_t c = 0; c < family->dim; c++) {
+        set.lower[c] = tc_coef_at(family->lower[c], member);
+        set.upper[c] = tc_coef_at(family->upper[c], member);
+        set.normal[c] = 0;
+    }
+    for (size_t p = 0; p < family->piece_count; p++) {
+        const tc_set_piece *piece = &family->pieces[p];
+        size_t only = 0, support = piece->kind == TC_SET_BOX || piece->kind == TC_SET_SIMPLEX
+                                       ? piece->count
+                                       : support_of(piece, member, &only);
+        for (size_t c = 0; piece->kind == TC_SET_BOX && c < piece->count; c++)
+            meet_bounds(&set, piece->first + c, tc_coef_at(piece->center[c], member),
+                        tc_coef_at(piece->upper[c], member));
+        for (size_t c = 0; piece->kind == TC_SET_SIMPLEX && c < piece->count; c++)
+            meet_bounds(&set, piece->first + c, 0, HUGE_VAL);
+        if (piece->kind == TC_SET_BOX || support == 0)
+            continue;
+        if (support > 1 || piece->kind == TC_SET_SIMPLEX) {
+            meet_row(&set, piece, member, family->dim);
+            continue;
+        }
+        double a = tc_coef_at(piece->center[only], member), bound = tc_coef_at(piece->radius, member) / a;
+        bool equal = piece->kind == TC_SET_HYPERPLANE;
+        meet_bounds(&set, piece->first + only, equal || a < 0 ? bound : -HUGE_VAL, equal || a > 0 ? bound : HUGE_VAL);
+    }
+    return set;
+}
+
+/* ---- the multiplier of the row ----------------------------------------------------------------------------------- */
+
+typedef struct multiplier_range {
+    double low, high;
+} multiplier_range;
+
+/* What the slopes leave over of a normal cone of the bounds, with nu times the row's normal added. */
+static double residual(const member_set *set, const proof_work *work, size_t c, double nu) {
+    tc_interval total = tc_iadd(work->slope[c], tc_imul(tc_point(nu), tc_point(set->normal[c])));
+    bool low = work->point[c] <= set->lower[c], high = work->point[c] >= set->upper[c];
+    if (low && high)
+        return 0;
+    return low ? fmax(0, -total.lo) : high ? fmax(0, total.hi) : tc_magnitude(total);
+}
+
+/* The least squares fit where states are free; else the value nearest to 0 that the signs at the bounds allow. */
+static double guess_multiplier(const member_set *set, const proof_work *work, size_t dim) {
+    double products = 0, squares = 0;
+    multiplier_range range = {-HUGE_VAL, HUGE_VAL};
+    for (size_t c = 0; c < dim; c++) {
+        double a = set->normal[c], slope = work->slope[c].lo / 2 + work->slope[c].hi / 2;
+        bool low = work->point[c] <= set->lower[c], high = work->point[c] >= set->upper[c];
+        if (a == 0 || (low && high))
+            continue;
+        if (!low && !high) {
+            products += slope * a;
+            squares += a * a;
+        } else if ((a > 0) == low) { /* slope + nu a must be >= 0 at the lower bound */
+            range.low = fmax(range.low, -slope / a);
+        } else {
+            range.high = fmin(range.high, -slope / a);
+        }
+    }
+    return squares > 0 ? -products / squares : fmin(fmax(0, range.low), range.high);
+}
+
+/* ---- the proof --------------------------------------------------------------------------------------------------- */
+
+/* At least the distance from the step to the exact minimiser. */
+static double error_of(const proof_work *work, const member_set *set, size_t dim, double weight, double moved) {
+    double shift = 0, nu = 0, squares = 0;
+    if (set->has_row) {
+        nu = guess_multiplier(set, work, dim);
+        if ((nu > 0 && set->ceiling == HUGE_VAL) || (nu < 0 && set->floor == -HUGE_VAL) || isnan(nu))
+            nu = 0;
+        tc_interval at = tc_point(0);
+        for (size_t c = 0; c < dim; c++)
+            at = tc_iadd(at, tc_imul(tc_point(set->normal[c]), tc_point(work->point[c])));
+        /* The point is the minimiser for a row that is off by this much. */
+        if (nu == 0)
+            shift = fmax(0, fmax(tc_add_up(at.hi, -set->ceiling), tc_add_up(set->floor, -at.lo)));
+        else
+            shift = tc_magnitude(tc_isub(at, tc_point(nu > 0 ? set->ceiling : set->floor)));
+    }
+    for (size_t c = 0; c < dim; c++) {
+        double left = residual(set, work, c, nu);
+        squares = tc_add_up(squares, tc_mul_up(left, left));
+    }
+    double error = tc_div_up(tc_sqrt_up(squares), weight);
+    if (shift > 0)
+        error = tc_add_up(error, tc_div_up(shift, set->least));
+    error = tc_add_up(error, moved);
+    return isnan(error) ? HUGE_VAL : error;
+}
+
+/* Moves the step to the bounds that it is nearest to; how far, in l2. */
+static double snap(const member_set *set, double *point, size_t dim) {
+    double squares = 0;
+    for (size_t c = 0; c < dim; c++) {
+        double near = SNAP * (set->upper[c] - set->lower[c]), at = point[c];
+        point[c] = at <= set->lower[c] + near ? set->lower[c] : at >= set->upper[c] - near ? set->upper[c] : at;
+        double way = tc_magnitude(tc_isub(tc_point(at), tc_point(point[c])));
+        squares = tc_add_up(squares, tc_mul_up(way, way));
+    }
+    return tc_sqrt_up(squares);
+}
+
+typedef struct proof_block {
+    const proof_family *of;
+    proof_work *work;
+    size_t first, count;
+    const double *const *p; /* NULL: x(1), no objective and no price */
+    const double *const *x, *const *next;
+    tc_answer_scalars scalars;
+} proof_block;
+
+/* f'(x) of all lanes at their steps, each moved to its bounds. */
+static void load_lanes(const proof_block *b, double *moved) {
+    const tc_family *family = b->of->family;
+    proof_work *work = b->work;
+    for (size_t k = 0; k < b->count; k++) {
+        member_set set = set_of(work, family, b->first + k);
+        for (size_t c = 0; c < family->dim; c++)
+            work->point[c] = b->next[c][k];
+        moved[k] = snap(&set, work->point, family->dim);
+        for (size_t c = 0; c < family->dim; c++)
+            work->states[c * TC_LANES + k] = tc_point(work->point[c]);
+        for (size_t d = 0; d < family->column_count; d++)
+            work->data[d * TC_LANES + k] = tc_point(family->columns[d].values[b->first + k]);
+    }
+    const tc_interval_inputs inputs = {.state = work->state_at, .data = work->data_at};
+    if (b->p != NULL && b->of->count > 0)
+        tc_tape_enclose(b->of->gradient, &inputs, b->count, work->tape, work->out_at);
+}
+
+/* The slope of what the agent minimises: f' + p + regularization x + (x - x_old) / step. */
+static void load_slope(const proof_block *b, size_t k) {
+    proof_work *work = b->work;
+    tc_interval inverse = tc_idiv(tc_point(1), tc_point(b->scalars.step));
+    for (size_t c = 0; c < b->of->family->dim; c++) {
+        tc_interval x = work->states[c * TC_LANES + k], way = tc_isub(x, tc_point(b->x[c][k]));
+        work->point[c] = x.lo;
+        work->slope[c] = tc_iadd(tc_imul(tc_point(b->scalars.regularization), x), tc_imul(way, inverse));
+        if (b->p != NULL)
+            work->slope[c] = tc_iadd(work->slope[c], tc_point(b->p[c][k]));
+    }
+    for (size_t i = 0; b->p != NULL && i < b->of->count; i++) {
+        tc_interval *of = &work->slope[b->of->columns[i]];
+        *of = tc_iadd(*of, work->out_at[i][k]);
+    }
+}
+
+static size_t check_lanes(const proof_block *b) {
+    double moved[TC_LANES];
+    load_lanes(b, moved);
+    tc_interval inverse = tc_idiv(tc_point(1), tc_point(b->scalars.step));
+    double weight = tc_add_down(b->scalars.regularization, inverse.lo);
+    for (size_t k = 0; k < b->count; k++) {
+        load_slope(b, k);
+        member_set set = set_of(b->work, b->of->family, b->first + k);
+        if (!(error_of(b->work, &set, b->of->family->dim, weight, moved[k]) <= b->of->allowed))
+            return b->first + k;
+    }
+    return TC_ALL_FINITE;
+}
+
+size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, size_t first, size_t count,
+                           const double *const *p, tc_answer_scalars scalars, const double *const *x,
+                           const double *const *next) {
+    const proof_family *of = &proof->families[family];
+    size_t dim = of->family->dim;
+    proof_work *work = &proof->works[worker];
+    const double **rows = work->rows;
+    if (!of->is_needed)
+        return TC_ALL_FINITE;
+    for (size_t at = 0; at < count; at += TC_LANES) {
+        for (size_t c = 0; c < dim; c++) {
+            rows[c] = p != NULL ? p[c] + at : NULL;
+            rows[dim + c] = x[c] + at;
+            rows[2 * dim + c] = next[c] + at;
+        }
+        proof_block b = {.of = of,
+                         .work = work,
+                         .first = first + at,
+                         .count = count - at < TC_LANES ? count - at : TC_LANES,
+                         .p = p != NULL ? rows : NULL,
+                         .x = rows + dim,
+                         .next = rows + 2 * dim,
+                         .scalars = scalars};
+        size_t member = check_lanes(&b);
+        if (member != TC_ALL_FINITE)
+            return member;
+    }
+    return TC_ALL_FINITE;
+}
+
+size_t tc_step_proof_check_singles(tc_step_proof *proof, const double *p, tc_answer_scalars scalars, const double *x,
+                                   const double *next) {
+    const double **rows = proof->works[0].starts;
+    for (size_t f = 0; f < proof->model->family_count; f++) {
+        const tc_family *of = proof->families[f].family;
+        if (of->count != 1 || !proof->families[f].is_needed)
+            continue;
+        for (size_t c = 0; c < of->dim; c++) {
+            rows[c] = p + of->first_coord + c;
+            rows[of->dim + c] = x + of->first_coord + c;
+            rows[2 * of->dim + c] = next + of->first_coord + c;
+        }
+        if (tc_step_proof_check(proof, 0, f, 0, 1, rows, scalars, rows + of->dim, rows + 2 * of->dim) != TC_ALL_FINITE)
+            return f;
+    }
+    return TC_ALL_FINITE;
+}
+
+/* The start, moved into the box, is projected: a step without objective and price. */
+size_t tc_step_proof_check_start(tc_step_proof *proof, const double *x, size_t *family) {
+    const tc_answer_scalars scalars = {.step = 1, .regularization = 0};
+    for (*family = 0; *family < proof->model->family_count; (*family)++) {
+        const tc_family *of = proof->families[*family].family;
+        const double **rows = proof->works[0].starts;
+        for (size_t k = 0; proof->families[*family].is_needed && k < of->count; k++) {
+            for (size_t c = 0; c < of->dim; c++) {
+                proof->works[0].start[c] = tc_coef_at(of->start[c], k);
+                rows[c] = &proof->works[0].start[c];
+                rows[of->dim + c] = &x[tc_coord_of(of, k, c)];
+            }
+            if (tc_step_proof_check(proof, 0, *family, k, 1, NULL, scalars, rows, rows + of->dim) != TC_ALL_FINITE)
+                return k;
+        }
+    }
+    return TC_ALL_FINITE;
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+static void make_family(tc_arena *arena, const tc_model *model, const tc_family_derivatives *d, proof_family *made) {
+    tc_expr *roots = TC_NEW(arena, tc_expr, d->objective_first_count + 1);
+    made->columns = TC_NEW(arena, size_t, d->objective_first_count + 1);
+    for (size_t i = 0; i < d->objective_first_count; i++) {
+        roots[i] = d->objective_first[i].value;
+        made->columns[i] = d->objective_first[i].column;
+    }
+    made->count = d->objective_first_count;
+    made->gradient = tc_tape_new(arena, model->dag, roots, made->count);
+    made->allowed = TC_STEP_ERROR * tc_box_diameter(made->family, 2);
+}
+
+static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *work) {
+    size_t dim = 0, columns = 0, outputs = 0, length = 0;
+    for (size_t f = 0; f < proof->model->family_count; f++) {
+        const proof_family *of = &proof->families[f];
+        if (!of->is_needed)
+            continue;
+        dim = of->family->dim > dim ? of->family->dim : dim;
+        columns = of->family->column_count > columns ? of->family->column_count : columns;
+        outputs = of->count > outputs ? of->count : outputs;
+        length = tc_tape_work(of->gradient) > length ? tc_tape_work(of->gradient) : length;
+    }
+    *work = (proof_work){.tape = TC_NEW(arena, tc_interval, length + 1),
+                         .states = TC_NEW(arena, tc_interval, dim * TC_LANES + 1),
+                         .data = TC_NEW(arena, tc_interval, columns * TC_LANES + 1),
+                         .out = TC_NEW(arena, tc_interval, outputs * TC_LANES + 1),
+                         .state_at = TC_NEW(arena, const tc_interval *, dim + 1),
+                         .data_at = TC_NEW(arena, const tc_interval *, columns + 1),
+                         .out_at = TC_NEW(arena, tc_interval *, outputs + 1),
+                         .slope = TC_NEW(arena, tc_interval, dim + 1),
+                         .lower = TC_NEW(arena, double, dim + 1),
+                         .upper = TC_NEW(arena, double, dim + 1),
+                         .normal = TC_NEW(arena, double, dim + 1),
+                         .point = TC_NEW(arena, double, dim + 1),
+                         .start = TC_NEW(arena, double, dim + 1),
+                         .rows = TC_NEW(arena, const double *, 3 * dim + 1),
+                         .starts = TC_NEW(arena, const double *, 3 * dim + 1)};
+    for (size_t c = 0; c < dim; c++)
+        work->state_at[c] = work->states + c * TC_LANES;
+    for (size_t d = 0; d < columns; d++)
+        work->data_at[d] = work->data + d * TC_LANES;
+    for (size_t i = 0; i < outputs; i++)
+        work->out_at[i] = work->out + i * TC_LANES;
+}
+
+tc_step_proof *tc_step_proof_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                 size_t workers) {
+    bool any = false;
+    for (size_t f = 0; f < model->family_count; f++)
+        any = any || tc_data_needs_steps(&model->families[f]);
+    if (!any)
+        return NULL;
+    tc_step_proof *proof = TC_NEW(arena, tc_step_proof, 1);
+    *proof = (tc_step_proof){.model = model,
+                             .families = TC_NEW(arena, proof_family, model->family_count),
+                             .works = TC_NEW(arena, proof_work, workers)};
+    for (size_t f = 0; f < model->family_count; f++) {
+        proof->families[f].family = &model->families[f];
+        proof->families[f].is_needed = tc_data_needs_steps(&model->families[f]);
+        if (proof->families[f].is_needed)
+            make_family(arena, model, &derivatives->families[f], &proof->families[f]);
+    }
+    for (size_t w = 0; w < workers; w++)
+        make_work(arena, proof, &proof->works[w]);
+    return proof;
+}
