@@ -1,6 +1,7 @@
 /* How a public function works, and what all results have. */
 #include "api/result.h"
 
+#include "analysis/data/data.h"
 #include "api/handle.h"
 #include "base/machine.h"
 #include "base/sized.h"

@@ -9,6 +9,7 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "worlds/worlds.h"
 
+#include "analysis/data/data.h"
 #include "cli/study/study.h"
 #include "cli/tacit.h"
 
@@ -106,6 +107,7 @@ static tc_status prepare(tc_worlds *w, const char *path, tc_work *work, tc_priva
     if (status != TC_OK)
         return status;
     loaded.derivatives = tc_derive(w->arena, loaded.model);
+    tc_data_certify(w->arena, loaded.model, loaded.derivatives);
     double asked = isnan(wishes->schedule.rounds) ? loaded.model->schedule.rounds : wishes->schedule.rounds;
     w->rounds = asked < TC_WORLDS_ROUNDS ? (uint64_t)asked : TC_WORLDS_ROUNDS;
     wishes->schedule.rounds = wishes->plan.rounds = (double)w->rounds;

@@ -100,13 +100,6 @@ static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, 
     if (!family->has_gap && isfinite(gap)) {
         family->has_gap = true;
         family->gap = (tc_coef){.value = gap};
-    } else if (protects && declared && family->has_gap && !(tc_coef_at(family->gap, 0) >= gap)) {
-        /* An agent that found its own gap too small would leave, and that would tell something of its data. */
-        family->data_fault =
-            tc_arena_format(arena,
-                            "the gap of %s, %g, is not proved to be enough for all data in the ranges: "
-                            "%g is",
-                            family->name, tc_coef_at(family->gap, 0), gap);
     }
     if (!protects)
         return;

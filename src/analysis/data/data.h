@@ -16,7 +16,7 @@
 #define TC_STEP_ERROR 1e-9
 
 /* For a whole problem or an agent's file, after tc_derive; does nothing for a cloud's. Adds nodes to the model's DAG.
- * In an agent's file distances are already there: family->data_fault says where they, or a gap, are not large enough.
+ * In an agent's file distances are already there: family->data_fault says where they are not large enough.
  */
 void tc_data_certify(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives);
 
