@@ -128,6 +128,9 @@ static tc_status make_result(call_in_work *m) {
         status = tc_wishes_read(&call->work, call->promise, &call->wishes);
     if (status != TC_OK)
         return status;
+    if (problem != NULL)
+        tc_tell_outside(problem->loaded.model, call->work.messages);
+    tc_work_tell(&call->work);
     if (problem != NULL && problem->loaded.derivatives == NULL) {
         tc_progress(&m->monitor, "differentiating", 0);
         problem->loaded.derivatives = tc_derive(problem->arena, problem->loaded.model);

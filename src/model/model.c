@@ -39,6 +39,31 @@ void tc_coord_name(tc_buffer *out, const tc_model *model, size_t coord) {
         tc_buffer_printf(out, "[%zu]", component - variable->first + 1);
 }
 
+static void tell_datum(const tc_model *model, const tc_family *family, const tc_datum *datum, tc_buffer *out) {
+    const tc_outside *o = &datum->outside;
+    const double numbers[] = {o->from, o->lower, o->upper, o->to};
+    char texts[4][32];
+    for (size_t i = 0; i < 4; i++)
+        tc_shortest_number(texts[i], numbers[i]);
+    tc_span_place(out, &model->source, datum->span);
+    tc_buffer_printf(out, ": warning: %s of ", family->columns[datum->columns[o->component]].name);
+    tc_agent_name(out, family, o->member);
+    tc_buffer_printf(out, " is %s, outside of its range [%s, %s]: %s is used", texts[0], texts[1], texts[2], texts[3]);
+    if (o->members > 1)
+        tc_buffer_printf(out, "; so it is for %zu other%s", o->members - 1, o->members > 2 ? "s" : "");
+    tc_buffer_puts(out, "\n");
+}
+
+void tc_tell_outside(const tc_model *model, tc_buffer *out) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t d = 0; d < family->datum_count; d++) {
+            if (family->data[d].outside.members > 0)
+                tell_datum(model, family, &family->data[d], out);
+        }
+    }
+}
+
 /* ---- a point x as JSON and as text ---------------------------------------------------------------------------------
  */
 

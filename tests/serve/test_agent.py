@@ -84,6 +84,25 @@ class Runs(unittest.TestCase):
             self.assertEqual(sorted(rows), [(k, "c") for k in range(1, 42)])
             self.assertEqual([float(text) for text in rows[41, "c"]], results["c"]["agents"][0]["last"])
 
+    def test_an_agent_moves_its_data_into_their_range_and_tells_its_owner_alone(self):
+        text = problem(20).replace("private minimize (x - 3)^2", "private param goal = 7.25\n"
+                                   "private minimize (x - goal)^2\nrange goal in [0, 3.5]\nprotect goal by 0.5", 1)
+        said = "goal of a is 7.25, outside of its range [0, 3.5]: 3.5 is used"
+        with Parties(text) as parties:
+            parties.start_cloud(seed=3)
+            parties.start_agents()
+            parties.finish()
+            self.expect_same(parties, parties.results(), 3)
+            self.assertIn(said, parties.agents["a"].err)
+            self.assertEqual(parties.agents["b"].err, "")
+            self.assertNotIn("7.25", parties.cloud.err + parties.cloud.out + (parties.parts / "cloud.tacit").read_text())
+        with Parties(text.replace("7.25", "3.5")) as parties: # as if it had been there from the first
+            parties.start_cloud(seed=3)
+            parties.start_agents()
+            parties.finish()
+            self.expect_same(parties, parties.results(), 3)
+            self.assertNotIn("outside", parties.agents["a"].err)
+
     def test_a_gateway_gives_the_same_bits_by_either_method(self):
         for method in "tacit", "published":
             with Parties(problem(40), options=["--method", method]) as parties:
