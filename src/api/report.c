@@ -1,6 +1,6 @@
 /* tacit_report, and the traces and pages of runs and sweeps. */
 #include "api/handle.h"
-#include "api/run.h"
+#include "api/runs/run.h"
 #include "base/outputs.h"
 #include "base/text.h"
 

@@ -273,6 +273,69 @@ void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     say_all(arena, sweep);
 }
 
+/* ---- what a result is worth ---- */
+
+/* "0.1, 0.5 and 1" */
+static const char *list_of(tc_arena *arena, const tc_sweep *sweep, const bool *chosen) {
+    tc_buffer out = tc_buffer_new(arena, 32 * (sweep->point_count + 1));
+    size_t left = 0;
+    for (size_t e = 0; e < sweep->point_count; e++)
+        left += chosen[e];
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        if (chosen[e])
+            tc_buffer_printf(&out, "%.4g%s", sweep->points[e].epsilon, --left > 1 ? ", " : left == 1 ? " and " : "");
+    }
+    return tc_buffer_text(&out);
+}
+
+static const char *about_lost(tc_arena *arena, const tc_sweep *sweep, const bool *lost, const tc_baseline *zero) {
+    return tc_arena_format(arena,
+                           "Worthless at epsilon %s: half of the runs or more are no better than doing nothing (zero "
+                           "prices: x error %.4g, largest violation %.4g).",
+                           list_of(arena, sweep, lost), zero->row.x_error, zero->row.max_violation);
+}
+
+static const char *about_free(tc_arena *arena, const tc_sweep *sweep, const bool *free) {
+    size_t least = 0;
+    while (!free[least])
+        least++;
+    return tc_arena_format(arena,
+                           "More privacy is free at epsilon %s: noise moves x by less (%.3g at %.4g, root mean square) "
+                           "than the method's own error without noise, %.4g. There only more rounds come closer.",
+                           list_of(arena, sweep, free), sqrt(sweep->points[least].penalty_x),
+                           sweep->points[least].epsilon, tc_record_last(sweep->without_noise)->x_error);
+}
+
+void tc_sweep_weigh(tc_arena *arena, tc_sweep *sweep, const tc_baseline *zero, const tc_baseline *slater) {
+    const tc_row *quiet = tc_record_last(sweep->without_noise);
+    size_t count = sweep->point_count, lost_count = 0, free_count = 0, runs = 0;
+    bool *lost = TC_NEW(arena, bool, count + 1), *free = TC_NEW(arena, bool, count + 1);
+    if (zero == NULL || quiet == NULL || isnan(quiet->x_error))
+        return;
+    for (size_t e = 0; e < count; e++) {
+        tc_sweep_point *point = &sweep->points[e];
+        tc_tally by_zero = tc_baseline_tally(zero, sweep->model, point->records, point->record_count);
+        tc_tally by_slater = {0};
+        if (slater != NULL)
+            by_slater = tc_baseline_tally(slater, sweep->model, point->records, point->record_count);
+        point->is_lost = lost[e] = tc_tally_is_lost(by_zero) || tc_tally_is_lost(by_slater);
+        point->is_free = free[e] = !lost[e] && point->runs > 0 && sqrt(point->penalty_x) <= quiet->x_error;
+        lost_count += lost[e];
+        free_count += free[e];
+        runs += point->runs;
+    }
+    if (runs == 0)
+        return;
+    if (lost_count > 0)
+        sweep->worth[sweep->worth_count++] = about_lost(arena, sweep, lost, zero);
+    if (free_count > 0)
+        sweep->worth[sweep->worth_count++] = about_free(arena, sweep, free);
+    if (sweep->worth_count == 0)
+        sweep->worth[sweep->worth_count++] =
+            "At every epsilon the result is better than doing nothing, and noise moves x "
+            "by more than the method's own error: less privacy comes closer.";
+}
+
 /* ---- running it ---- */
 
 static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *base, const tc_monitor *monitor,

@@ -11,7 +11,7 @@
 #ifndef TC_LAB_SWEEP_H
 #define TC_LAB_SWEEP_H
 
-#include "lab/lab.h"
+#include "lab/baseline.h"
 
 /* ---- a straight line through points with weights: how fast log(penalty) falls with log(epsilon) ---- */
 
@@ -72,6 +72,10 @@ typedef struct tc_sweep_point {
     tc_quantiles moved;  /* of |z - z_free|^2 over seeds */
     double excess;       /* mean |z - z_0|^2 - |z_free - z_0|^2; NAN without a reference */
     double share_of_box; /* penalty_x / squared diameter of the public box: 1 is all there is room for */
+    bool is_lost;        /* no better than doing nothing: half of the runs or more */
+    /* Noise moves x by less (root mean square) than the run without noise is from the solution: more privacy is free.
+     */
+    bool is_free;
 } tc_sweep_point;
 
 /* Between two neighbouring epsilons, with an interval that holds for all pairs together. */
@@ -102,7 +106,9 @@ typedef struct tc_sweep {
      * none), and the slope of these alone, which may. */
     size_t agreeing_first, agreeing_last;
     tc_slope agreeing;
-    const char **verdict; /* sentences */
+    const char *worth[2]; /* sentences: where the result is worth nothing, and where privacy costs nothing */
+    size_t worth_count;
+    const char **verdict; /* sentences on the claim about epsilon */
     size_t verdict_count;
     bool interrupted;
 } tc_sweep;
@@ -122,5 +128,8 @@ tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan
 
 /* From the records, which are in place: penalties, slopes and the verdict. */
 void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep);
+/* Then: where the result is worth nothing, and where privacy costs nothing. The verdict begins with it. Baselines may
+ * be NULL. */
+void tc_sweep_weigh(tc_arena *arena, tc_sweep *sweep, const tc_baseline *zero, const tc_baseline *slater);
 
 #endif

@@ -87,10 +87,13 @@ const char *tc_radius_origin_name(tc_radius_origin origin);
 /* What every agent must promise for a public radius: "'gap' and 'slater'". */
 const char *tc_radius_promises(const tc_model *model);
 
-/* What released data show of the constraints: a sentence, and "feasibility": null or {probability, shown, exact,
- * bounds}. */
+/* Which rows do not hold at these values of g, and by how much: "feeder[19] over by 33 of 2,020; all others hold". What
+ * a row is limited by is said where that is a number above 0. */
+const char *tc_rows_sentence(tc_arena *arena, const tc_model *model, const double *constraints);
+/* What released data show of the constraints, in the same words: "feeder[19] over by at most 33 of 2,020; all others
+ * hold, with probability 0.95"; and "feasibility": null or {sentence, probability, shown, exact, bounds}. */
 const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found);
-void tc_feasibility_json(tc_json *json, const tc_feasibility *found, size_t m);
+void tc_feasibility_json(tc_json *json, const tc_model *model, const tc_feasibility *found);
 
 /* The guarantee card under a result: the whole, or in short. Nothing where card is NULL. */
 void tc_result_card(const tc_card *card, bool whole, tc_buffer *out);

@@ -42,7 +42,10 @@ static void text_served(const tc_serve_output *output, tc_buffer *out) {
     text_multipliers(output, out);
     if (result->feasibility != NULL) {
         tc_buffer_puts(out, "\n");
-        tc_options_wrap(out, tc_feasibility_sentence(out->arena, output->setup->model, result->feasibility), 0);
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena, "What was released shows: %s.",
+                                        tc_feasibility_sentence(out->arena, output->setup->model, result->feasibility)),
+                        0);
     }
 }
 
@@ -85,7 +88,7 @@ static void json_served(const tc_serve_output *output, tc_json *json) {
         tc_json_numbers(json, "mu", result->multipliers, m);
         tc_json_numbers(json, "answer", result->answer_multipliers, m);
     }
-    tc_feasibility_json(json, result->feasibility, m);
+    tc_feasibility_json(json, model, result->feasibility);
 }
 
 void tc_serve_output_json(const tc_serve_output *output, tc_json *json) {

@@ -157,7 +157,8 @@ enum {
 #define TC_SETUP_NO_REFERENCE                                                                                          \
     {                                                                                                                  \
         .name = "no-reference", .type = TC_OPTION_FLAG,                                                                \
-        .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
+        .text = "Find no reference solution, where that takes too long. Then no errors are shown, and nothing is "     \
+                "compared."                                                                                            \
     }
 
 #define TC_TOLERANCE_IN_VAIN                                                                                           \

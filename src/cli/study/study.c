@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-#include "api/run.h"
+#include "api/runs/run.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-#include "api/run.h"
+#include "api/runs/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -176,6 +176,11 @@ const tc_command tc_command_sweep = {
              "seeds are few. Slopes between neighbouring epsilons have intervals that hold for all of them together. "
              "The verdict says where the points follow epsilon^-2 and where they do not: large noise is cut off by "
              "projections onto bounded sets.\n\n"
+             "Before the slopes the verdict says what results are worth. At an epsilon they are worthless if half of "
+             "the "
+             "runs or more are no better than doing nothing (tacit help run says when). More privacy is free where "
+             "noise "
+             "moves x by less than the run without noise is from the solution: then the error is the method's own.\n\n"
              "All of it is simulation from seeds: nothing here is private, and nothing is released.\n\n"
              "The exit code is 0 when all runs came to their end, whatever the slope; 1 when one diverged, no plan can "
              "be made, the Slater point is bad, convexity is not proved, or the dual radius was computed from private "

@@ -1,5 +1,5 @@
 /* Runs as JSON and as text. */
-#include "api/run.h"
+#include "api/runs/run.h"
 #include "api/solution.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -81,12 +81,19 @@ static void json_state(tc_json *json, const tc_model *model, const tc_record *re
     tc_json_numbers(json, "g", tc_record_last(record)->constraints, model->constraint_count);
 }
 
+/* "g1 over by 0.1 of 10; all others hold"; NULL without constraints. */
+static const char *truth_of(tc_arena *arena, const tc_model *model, const tc_record *record) {
+    const tc_row *last = tc_record_last(record);
+    return last == NULL || model->constraint_count == 0 ? NULL : tc_rows_sentence(arena, model, last->constraints);
+}
+
 static void json_single(tc_json *json, const tc_run_output *output) {
     const tc_record *record = output->records;
     json_row(json, "final", tc_record_last(record));
     json_checkpoints(json, output, record);
     json_state(json, output->setup->model, record);
-    tc_feasibility_json(json, &record->feasibility, output->setup->model->constraint_count);
+    tc_feasibility_json(json, output->setup->model, &record->feasibility);
+    tc_json_string(json, "true_feasibility", truth_of(json->out->arena, output->setup->model, record));
 }
 
 static void json_summary(tc_json *json, const tc_row_quantiles *summary) {
@@ -115,7 +122,8 @@ static void json_runs(tc_json *json, const tc_run_output *output) {
         tc_json_numbers(json, "mu", record->mu, output->setup->model->constraint_count);
         if (output->keep_states && tc_record_last(record) != NULL)
             json_values(json, output->setup->model, record);
-        tc_feasibility_json(json, &record->feasibility, output->setup->model->constraint_count);
+        tc_feasibility_json(json, output->setup->model, &record->feasibility);
+        tc_json_string(json, "true_feasibility", truth_of(json->out->arena, output->setup->model, record));
         tc_json_close_object(json);
     }
     tc_json_close_array(json);
@@ -152,13 +160,14 @@ static void json_many(tc_json *json, const tc_run_output *output) {
 }
 
 void tc_json_times(tc_json *json, const tc_setup *setup, const tc_run_target *target, double run_seconds,
-                   size_t threads) {
+                   double compare_seconds, size_t threads) {
     tc_json_number(json, "seconds", run_seconds);
     tc_json_open_object(json, "times");
     tc_json_number(json, "load", setup->load_seconds);
     tc_json_number(json, "analyse", setup->analyse_seconds);
     tc_json_number(json, "solve", target->seconds);
     tc_json_number(json, "run", run_seconds);
+    tc_json_number(json, "compare", compare_seconds);
     tc_json_close_object(json);
     tc_json_count(json, "threads", threads);
 }
@@ -194,6 +203,20 @@ static void json_plan(tc_json *json, const tc_run_output *output) {
     tc_ledger_json(json->out->arena, output->ledger, output->simulated ? NULL : output->entry, "ledger", json);
 }
 
+static void json_comparison(tc_json *json, const tc_run_output *output) {
+    const tc_comparison *made = &output->comparison;
+    tc_json_string(json, "verdict", made->verdict);
+    if (made->judged)
+        tc_json_bool(json, "no_better_than_nothing", made->lost);
+    else
+        tc_json_null(json, "no_better_than_nothing");
+    if (made->noise_free == NULL)
+        tc_json_null(json, "converged");
+    else
+        tc_json_bool(json, "converged", made->arrival.arrived);
+    tc_comparison_json(made, output->setup->model, json);
+}
+
 void tc_run_output_json(const tc_run_output *output, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "outcome", output->outcome);
@@ -201,8 +224,8 @@ void tc_run_output_json(const tc_run_output *output, tc_json *json) {
     tc_json_string(json, "label", TC_NOT_RELEASED);
     tc_guarantee_json(
         output->card,
-        "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs and summary are true "
-        "values, which are not released and not private",
+        "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs, summary, verdict, baselines, "
+        "noise_free and true_feasibility are true values or come from them, and are not released and not private",
         json);
     tc_json_open_array(json, "warnings");
     for (size_t i = 0; output->method != NULL && i < output->method->warning_count; i++)
@@ -211,6 +234,10 @@ void tc_run_output_json(const tc_run_output *output, tc_json *json) {
         tc_json_string(json, NULL, output->target.warning);
     if (output->warning != NULL)
         tc_json_string(json, NULL, output->warning);
+    if (output->comparison.lost)
+        tc_json_string(json, NULL, output->comparison.verdict);
+    if (output->comparison.advice != NULL)
+        tc_json_string(json, NULL, output->comparison.advice);
     tc_json_close_array(json);
     tc_json_string(json, "method", tc_method_word(output->plan->method));
     tc_margin_json(output->method, json);
@@ -218,7 +245,9 @@ void tc_run_output_json(const tc_run_output *output, tc_json *json) {
                   output->records == NULL ? 0
                   : output->many          ? output->setup->rounds
                                           : output->records->rounds);
-    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->threads);
+    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->comparison.seconds,
+                  output->threads);
+    json_comparison(json, output);
     if (output->records == NULL) {
         tc_json_null(json, "final");
         tc_json_open_array(json, "checkpoints");
@@ -254,6 +283,15 @@ static const char *manner_of(tc_arena *arena, const tc_run_output *output) {
 static void text_method_warnings(const tc_tacit_facts *method, tc_buffer *out) {
     for (size_t i = 0; method != NULL && i < method->warning_count; i++)
         tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", method->warnings[i]), 0);
+}
+
+/* A run without noise that has not converged says that first: then it is no measure of anything else. */
+void tc_run_output_verdict(const tc_run_output *output, tc_buffer *out) {
+    const tc_comparison *made = &output->comparison;
+    if (made->advice != NULL)
+        tc_options_wrap(out, made->advice, 0);
+    if (made->verdict != NULL)
+        tc_options_wrap(out, made->verdict, 0);
 }
 
 void tc_run_output_begin(const tc_run_output *output, tc_buffer *out) {
@@ -326,16 +364,44 @@ static void text_constraints(const tc_model *model, const tc_row *row, bool full
         tc_buffer_printf(out, "  %s %zu hold without a price\n", wanted == 0 ? "all" : "the other", rest);
 }
 
+static void text_comparison(const tc_run_output *output, const tc_row *result, tc_buffer *out);
+
 static void text_single(const tc_run_output *output, bool full, tc_buffer *out) {
     const tc_model *model = output->setup->model;
     const tc_record *record = output->records;
+    if (tc_record_last(record) != NULL)
+        text_comparison(output, tc_record_last(record), out);
     tc_buffer_printf(out, "\nstates after %.0f round%s%s (%s)\n", (double)record->rounds, tc_plural(record->rounds),
                      output->method != NULL ? ", averaged over them" : "", TC_NOT_RELEASED);
     tc_point_states(model, record->x, full, out);
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);
     if (record->feasibility.probability > 0)
-        tc_options_wrap(out, tc_feasibility_sentence(out->arena, model, &record->feasibility), 0);
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena, "What was released shows: %s.",
+                                        tc_feasibility_sentence(out->arena, model, &record->feasibility)),
+                        0);
+    if (model->constraint_count > 0)
+        tc_options_wrap(
+            out,
+            tc_arena_format(out->arena, "In truth (%s): %s.", TC_NOT_RELEASED, truth_of(out->arena, model, record)), 0);
+}
+
+/* ---- is it better than doing nothing, and which part of the error is noise? ---- */
+
+static void text_comparison(const tc_run_output *output, const tc_row *result, tc_buffer *out) {
+    const tc_comparison *made = &output->comparison;
+    const tc_reference *reference = output->target.reference;
+    if (made->zero == NULL && made->slater == NULL && made->missing == NULL && made->parts == NULL)
+        return;
+    tc_buffer_printf(out, "\ncompared%s (%s)\n", output->many ? ", medians of the runs" : "", TC_NOT_RELEASED);
+    tc_comparison_text(made, output->setup->model, reference, result,
+                       output->plan->mechanism == TC_MECHANISM_NONE ? "this run" : "private answer", out);
+    if (made->parts != NULL)
+        tc_options_wrap(out, made->parts, 0);
+    if (made->missing != NULL)
+        tc_options_wrap(out, tc_arena_format(out->arena, "Not compared with the run without noise: %s.", made->missing),
+                        0);
 }
 
 /* Inequalities at or below zero, equalities within their tolerances. */
@@ -432,10 +498,13 @@ static void text_many(const tc_run_output *output, tc_buffer *out) {
         text_bands(output, out);
     if (half.runs > 0)
         text_summary(&half, out);
-    if (end.runs > 0)
+    tc_row medians = tc_row_medians(&end);
+    if (end.runs > 0) {
         text_summary(&end, out);
-    else
+        text_comparison(output, &medians, out);
+    } else {
         tc_buffer_puts(out, "\nNo run was finished.\n");
+    }
     text_feasible_runs(output, out);
     for (size_t i = 0; i < output->record_count; i++) {
         const tc_record *record = &output->records[i];
@@ -488,4 +557,17 @@ void tc_run_output_end(const tc_run_output *output, bool full, bool whole_card, 
             tc_buffer_puts(out, "  simulated runs are not entered\n");
     }
     tc_result_card(output->card, whole_card, out);
+}
+
+void tc_run_output_text(const tc_run_output *output, bool full, bool whole_card, tc_buffer *out) {
+    if (output->records != NULL) {
+        tc_run_output_verdict(output, out);
+        tc_run_output_begin(output, out);
+    }
+    for (size_t i = 0; output->records != NULL && !output->many && i < output->records->row_count; i++) {
+        const tc_row *row = &output->records->rows[i];
+        if (tc_run_output_shows(output, output->records, row))
+            tc_run_output_row(row, out);
+    }
+    tc_run_output_end(output, full, whole_card, out);
 }

@@ -1,7 +1,8 @@
 /* What tacit_run and tacit_sweep make: runs, what they are measured against, and how they are shown. */
-#ifndef TC_API_RUN_H
-#define TC_API_RUN_H
+#ifndef TC_API_RUNS_RUN_H
+#define TC_API_RUNS_RUN_H
 
+#include "api/runs/compare.h"
 #include "api/planned.h"
 #include "lab/sweep.h"
 #include "reference/reference.h"
@@ -47,16 +48,21 @@ typedef struct tc_run_output {
     const tc_ledger *ledger;      /* NULL for none */
     const tc_ledger_entry *entry; /* what the run costs there */
     bool recorded;
+    tc_comparison comparison;
 } tc_run_output;
 
 void tc_run_output_json(const tc_run_output *output, tc_json *json);
 
-/* For people, in this order: what is run, and the head of a single run's table; a line for each row that is shown; the
- * rest. */
+/* For people, in this order: the verdict, where the text is written after the run; what is run, and the head of a
+ * single run's table; a line for each row that is shown; the rest, which begins with the verdict where it was not yet
+ * said. */
+void tc_run_output_verdict(const tc_run_output *output, tc_buffer *out);
 void tc_run_output_begin(const tc_run_output *output, tc_buffer *out);
 bool tc_run_output_shows(const tc_run_output *output, const tc_record *record, const tc_row *row);
 void tc_run_output_row(const tc_row *row, tc_buffer *out);
 void tc_run_output_end(const tc_run_output *output, bool full, bool whole_card, tc_buffer *out);
+/* All of it. */
+void tc_run_output_text(const tc_run_output *output, bool full, bool whole_card, tc_buffer *out);
 
 /* ---- sweep ---- */
 
@@ -71,6 +77,7 @@ typedef struct tc_sweep_output {
     const char *reason;    /* why, or why it is not whole; NULL where it is */
     double run_seconds;
     size_t threads;
+    tc_comparison comparison; /* the baselines alone */
 } tc_sweep_output;
 
 /* Every run came to its end. */
@@ -84,9 +91,9 @@ void tc_sweep_output_text(const tc_sweep_output *output, tc_buffer *out);
 /* {min, q10, median, q90, max} */
 void tc_json_quantiles(tc_json *json, const char *key, const tc_quantiles *quantiles);
 
-/* How long loading, analysing, solving and the runs took, and on how many threads. */
+/* How long loading, analysing, solving, the runs and comparing them took, and on how many threads. */
 void tc_json_times(tc_json *json, const tc_setup *setup, const tc_run_target *target, double run_seconds,
-                   size_t threads);
+                   double compare_seconds, size_t threads);
 
 /* x_error, mu_error, objective, max_violation: of one row (NULL: each is null), and their quantiles. */
 void tc_json_measures(tc_json *json, const tc_row *row);

@@ -1,5 +1,5 @@
 /* Sweeps as JSON and as text. */
-#include "api/run.h"
+#include "api/runs/run.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -59,6 +59,8 @@ static void json_point(tc_json *json, const tc_sweep_point *point) {
     tc_json_number(json, "spread", point->spread);
     tc_json_number(json, "excess", point->excess);
     tc_json_number(json, "share_of_box", point->share_of_box);
+    tc_json_bool(json, "no_better_than_nothing", point->is_lost);
+    tc_json_bool(json, "privacy_is_free", point->is_free);
     tc_json_open_object(json, "quantiles");
     tc_json_measure_quantiles(json, &point->at_end);
     tc_json_quantiles(json, "penalty", &point->moved);
@@ -111,6 +113,10 @@ static void json_sweep(tc_json *json, const tc_sweep *sweep) {
     } else {
         tc_json_null(json, "agreement");
     }
+    tc_json_open_array(json, "worth");
+    for (size_t i = 0; i < sweep->worth_count; i++)
+        tc_json_string(json, NULL, sweep->worth[i]);
+    tc_json_close_array(json);
     tc_json_open_array(json, "verdict");
     for (size_t i = 0; i < sweep->verdict_count; i++)
         tc_json_string(json, NULL, sweep->verdict[i]);
@@ -128,9 +134,12 @@ void tc_sweep_output_json(const tc_sweep_output *output, tc_json *json) {
     for (size_t i = 0; i < output->warning_count; i++)
         tc_json_string(json, NULL, output->warnings[i]);
     tc_json_close_array(json);
-    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->threads);
-    if (output->sweep != NULL)
+    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->comparison.seconds,
+                  output->threads);
+    if (output->sweep != NULL) {
         json_sweep(json, output->sweep);
+        tc_comparison_json(&output->comparison, output->setup->model, json);
+    }
     tc_json_close_object(json);
 }
 
@@ -140,22 +149,53 @@ static const char *shown(char text[32], double value, int digits) {
     return isnan(value) ? "-" : tc_shown(text, value, 0, digits);
 }
 
-static void text_points(const tc_sweep *sweep, tc_buffer *out) {
-    char text[7][32];
+/* A line of the first table; what the rest of it says. */
+static void text_result(tc_buffer *out, const char *name, const tc_row *row, bool has_mu, const char *rest) {
+    char text[4][32];
+    tc_buffer_printf(out, "%12s %11s %11s %13s %13s%s%s\n", name, shown(text[0], row->x_error, 4),
+                     has_mu ? shown(text[1], row->mu_error, 4) : "-", shown(text[2], row->objective, 6),
+                     shown(text[3], row->max_violation, 4), rest[0] == '\0' ? "" : "  ", rest);
+}
+
+static void text_results(const tc_sweep_output *output, tc_buffer *out) {
+    const tc_sweep *sweep = output->sweep;
+    const tc_comparison *made = &output->comparison;
+    const tc_reference *reference = output->target.reference;
     const tc_row *quiet = tc_record_last(sweep->without_noise);
-    tc_buffer_printf(out, "%10s %10s %10s %11s %9s %11s %11s\n", "epsilon", "x error", "mu error", "penalty", "+-",
-                     "of it bias", "excess");
+    tc_buffer_printf(out, "%12s %11s %11s %13s %13s\n", "epsilon", "x error", "mu error", "objective", "max violation");
     for (size_t e = 0; e < sweep->point_count; e++) {
+        char text[32];
         const tc_sweep_point *point = &sweep->points[e];
-        tc_buffer_printf(out, "%10s %10s %10s %11s %9s %11s %11s\n", shown(text[0], point->epsilon, 4),
-                         shown(text[1], point->at_end.x_error.median, 4),
-                         shown(text[2], point->at_end.mu_error.median, 4), shown(text[3], point->penalty, 4),
-                         shown(text[4], point->penalty_error, 2), shown(text[5], point->bias, 4),
-                         shown(text[6], point->excess, 4));
+        const tc_row medians = tc_row_medians(&point->at_end);
+        text_result(out, shown(text, point->epsilon, 4), &medians, true,
+                    point->is_lost   ? "worthless"
+                    : point->is_free ? "free"
+                                     : "");
     }
     if (quiet != NULL)
-        tc_buffer_printf(out, "%10s %10s %10s %11s\n", "no noise", shown(text[0], quiet->x_error, 4),
-                         shown(text[1], quiet->mu_error, 4), "0");
+        text_result(out, "no noise", quiet, true, "");
+    if (reference != NULL)
+        text_result(out, "solution",
+                    &(tc_row){.objective = reference->objective,
+                              .max_violation = reference->max_violation < 1e-9 ? 0 : reference->max_violation},
+                    true, "");
+    if (made->zero != NULL)
+        text_result(out, "zero prices", &made->zero->row, false, "");
+    if (made->slater != NULL)
+        text_result(out, "Slater point", &made->slater->row, false, "");
+}
+
+static void text_penalties(const tc_sweep *sweep, tc_buffer *out) {
+    char text[5][32];
+    tc_buffer_puts(out, "\npenalty: mean |z - z without noise|^2, +- its standard error; bias is estimated:\n"
+                        "about 0, and as often below it, where there is none\n");
+    tc_buffer_printf(out, "%12s %11s %9s %11s %11s\n", "epsilon", "penalty", "+-", "of it bias", "excess");
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        const tc_sweep_point *point = &sweep->points[e];
+        tc_buffer_printf(out, "%12s %11s %9s %11s %11s\n", shown(text[0], point->epsilon, 4),
+                         shown(text[1], point->penalty, 4), shown(text[2], point->penalty_error, 2),
+                         shown(text[3], point->bias, 4), shown(text[4], point->excess, 4));
+    }
 }
 
 static void text_local(const tc_sweep *sweep, tc_buffer *out) {
@@ -181,18 +221,22 @@ void tc_sweep_output_text(const tc_sweep_output *output, tc_buffer *out) {
                      (double)sweep->rounds, TC_NOT_RELEASED, tc_method_word(output->method));
     for (size_t i = 0; i < output->warning_count; i++)
         tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", output->warnings[i]), 0);
-    tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n"
-                        "bias is an estimate: about 0, and as often below it, where there is none\n\n");
+    tc_buffer_puts(out, "medians of the runs; worthless: no better than doing nothing; free: the error is\n"
+                        "the method's own, and more privacy costs nothing\n\n");
     bool any = false;
     for (size_t e = 0; e < sweep->point_count; e++)
         any = any || sweep->points[e].runs > 0;
-    if (any)
-        text_points(sweep, out);
-    else
+    if (any) {
+        text_results(output, out);
+        text_penalties(sweep, out);
+    } else {
         tc_buffer_puts(out, "No run was finished.\n");
+    }
     if (any && sweep->point_count > 1)
         text_local(sweep, out);
     tc_buffer_puts(out, "\n");
+    for (size_t i = 0; i < sweep->worth_count; i++)
+        tc_options_wrap(out, sweep->worth[i], 0);
     for (size_t i = 0; i < sweep->verdict_count; i++)
         tc_options_wrap(out, sweep->verdict[i], 0);
     tc_buffer_printf(out,

@@ -1,5 +1,5 @@
 /* tacit_sweep. */
-#include "api/run.h"
+#include "api/runs/run.h"
 #include "base/machine.h"
 #include "base/sized.h"
 
@@ -213,6 +213,20 @@ static const char *why_not_whole(tc_arena *arena, const tc_sweep *sweep) {
     return done == wanted ? NULL : tc_arena_format(arena, "%zu of %zu runs were done", done, wanted);
 }
 
+/* What the sweep is compared with, and what its runs are worth. */
+static void weigh(sweep_job *job, tc_sweep *sweep) {
+    tc_work *work = &job->call->work;
+    tc_sweep_output *output = job->output;
+    const tc_compared what = {
+        .setup = job->setup, .reference = output->target.reference, .has_noise = true, .threads = output->threads};
+    if (!job->options.no_reference && !sweep->interrupted)
+        tc_compare_baselines(work, job->setup, output->target.reference, job->call->options.tolerance,
+                             &output->comparison);
+    if (sweep->without_noise->outcome != TC_ENGINE_INTERRUPTED)
+        tc_compare_noise_free(work, &what, sweep->without_noise, &output->comparison);
+    tc_sweep_weigh(work->arena, sweep, output->comparison.zero, output->comparison.slater);
+}
+
 static tc_status run_all(sweep_job *job, const tc_plan *const *plans, const tc_tacit_facts *const *methods,
                          const sweep_plan *noise_free) {
     tc_work *work = &job->call->work;
@@ -236,6 +250,7 @@ static tc_status run_all(sweep_job *job, const tc_plan *const *plans, const tc_t
     if (status != TC_OK && why != NULL)
         tc_work_say(work, "%s", why);
     if (status == TC_OK) {
+        weigh(job, sweep);
         output->sweep = sweep;
         output->reason = why_not_whole(work->arena, sweep);
     }
@@ -288,7 +303,7 @@ static tc_status make_sweep(tc_api_call *call) {
     bool unasked = job.setup->radius_origin == TC_RADIUS_PRIVATE && !call->wishes.seeded;
     result->model = job.setup->model;
     result->of.sweep = job.output;
-    result->is_interrupted = sweep != NULL && sweep->interrupted;
+    result->is_interrupted = sweep != NULL && (sweep->interrupted || job.output->comparison.interrupted);
     result->holds = sweep != NULL && tc_sweep_is_whole(sweep) && job.setup->sound && !unasked;
     result->reason = job.output->reason != NULL ? job.output->reason
                      : unasked                  ? "the dual radius was computed from private data"

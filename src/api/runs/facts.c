@@ -1,5 +1,5 @@
 /* Facts of runs and sweeps, one by one. */
-#include "api/run.h"
+#include "api/runs/run.h"
 #include "api/solution.h"
 #include "base/sized.h"
 

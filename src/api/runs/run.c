@@ -1,5 +1,5 @@
 /* tacit_run. */
-#include "api/run.h"
+#include "api/runs/run.h"
 
 #include "api/solution.h"
 #include "base/machine.h"
@@ -248,6 +248,27 @@ static tc_status run_rounds(run_job *job) {
     return status;
 }
 
+/* Is it better than doing nothing, and which part of the error is noise? After the runs, and not in their time. */
+static tc_status compare(run_job *job) {
+    tc_run_output *output = job->output;
+    const tc_privacy_wishes *wishes = &job->call->wishes;
+    const tc_compared what = {.setup = job->setup,
+                              .reference = output->target.reference,
+                              .records = output->finished,
+                              .count = output->finished_count,
+                              .has_noise = output->plan->mechanism != TC_MECHANISM_NONE,
+                              .no_reference = job->options.no_reference,
+                              .tolerance = job->call->options.tolerance,
+                              .options = &wishes->plan,
+                              .margin = wishes->margin,
+                              .threads = output->threads};
+    if (strcmp(output->outcome, "interrupted") == 0) {
+        output->comparison.missing = "the run was interrupted";
+        return TC_OK;
+    }
+    return tc_compare(&job->call->work, &what, &output->comparison);
+}
+
 /* ---- all of it ---- */
 
 /* Everything before the first round; output->reason where there will be none. */
@@ -356,15 +377,7 @@ static tc_status begin(run_job *job) {
 static void run_json(const tacit_result *result, tc_json *json) { tc_run_output_json(result->of.run, json); }
 
 static void run_text(const tacit_result *result, tc_buffer *out) {
-    const tc_run_output *output = result->of.run;
-    if (output->records != NULL)
-        tc_run_output_begin(output, out);
-    for (size_t i = 0; output->records != NULL && !output->many && i < output->records->row_count; i++) {
-        const tc_row *row = &output->records->rows[i];
-        if (tc_run_output_shows(output, output->records, row))
-            tc_run_output_row(row, out);
-    }
-    tc_run_output_end(output, result->full, false, out);
+    tc_run_output_text(result->of.run, result->full, false, out);
 }
 
 static tc_planned *planned_of(const run_job *job) {
@@ -400,12 +413,14 @@ static tc_status make_run(tc_api_call *call) {
         status = prepare(&job);
     if (status == TC_OK && output->reason == NULL)
         status = run_rounds(&job);
+    if (status == TC_OK && output->records != NULL)
+        status = compare(&job);
     if (status != TC_OK)
         return status;
     result->model = job.setup->model;
     result->of.run = output;
     result->of.plan = planned_of(&job);
-    result->is_interrupted = strcmp(output->outcome, "interrupted") == 0;
+    result->is_interrupted = strcmp(output->outcome, "interrupted") == 0 || output->comparison.interrupted;
     result->holds = strcmp(output->outcome, "done") == 0 && job.setup->sound && !is_unasked(output);
     result->reason = output->reason != NULL ? output->reason
                      : !job.setup->sound    ? TC_UNSOUND
@@ -413,6 +428,8 @@ static tc_status make_run(tc_api_call *call) {
     if (output->method != NULL)
         tc_result_remark_all(result, output->method->warnings, output->method->warning_count);
     tc_result_remark(result, output->warning);
+    tc_result_remark(result, output->comparison.lost ? output->comparison.verdict : NULL);
+    tc_result_remark(result, output->comparison.advice);
     result->write_json = run_json;
     result->write_text = run_text;
     return TC_OK;
