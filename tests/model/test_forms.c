@@ -373,8 +373,8 @@ static void a_vector_of_exponents_goes_element_by_element(void **state) {
         "param e = [1, 2, 0.5]\nagent a { state x[3] in [0.1, 3]\n"
         "  private minimize sum(x^e) + dot(2^e, x) + dot(e^e, x) + sum(sum(x)^[3, 2]) + sum(pow(x, e)) }\n" OTHER,
         "agent a { state x[3] in [0.1, 3]\n"
-        "  private minimize sum([x[1]^1, x[2]^2, x[3]^0.5]) + dot([2, 4, 2^0.5], x) + dot([1, 4, 0.5^0.5], x)\n"
-        "    + sum([sum(x)^3, sum(x)^2]) + sum([x[1]^1, x[2]^2, x[3]^0.5]) }\n" OTHER);
+        "  private minimize sum([x[1]^1, x[2]^2, x[3]^0.5]) + dot([2, 4, 2^0.5], x) + dot([1, 4, 0.5^0.5], x) +\n"
+        "    sum([sum(x)^3, sum(x)^2]) + sum([x[1]^1, x[2]^2, x[3]^0.5]) }\n" OTHER);
     static const char members[] = "data d = csv \"e.csv\"\nagents a[i] over d { state x[2] in [0.1, 3]\n"
                                   "  private minimize sum(x^w) + sum(x^[i, e]) }\n";
     expect_same(members, "data d = csv \"e.csv\"\nagents a[i] over d { state x[2] in [0.1, 3]\n"
