@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "serve"))
 import parties  # noqa: E402
 
 parties.TACIT = COMMAND
-PATIENCE = 60  # seconds: ends a test that hangs, and decides nothing else
+PATIENCE = parties.PATIENCE
 ROUNDS, SEED = 40, 3
 
 PROBLEM = """
