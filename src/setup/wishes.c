@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const tc_method_choices[] = {"published", "tacit", NULL};
-const char *const tc_adjacency_pairs[] = {"one", "ensemble", NULL};
+const char *const tc_adjacency_pairs[] = {"one", "ensemble", "agent", NULL};
 const char *const tc_mechanism_choices[] = {"none", "laplace", "gaussian", NULL};
 const char *const tc_placement_choices[] = {"auto", "outputs", "states", "forms", NULL};
 const char *const tc_calibration_choices[] = {"tight", "published", NULL};

@@ -376,8 +376,8 @@ class Refusals(Written):
                 path = self.problem(PAIR + "privacy { epsilon 1; adjacency " + way + " }\nschedule { rounds 1e2 }\n")
                 self.assertEqual(plan(path)["hash"], expected["hash"], way)
             self.assertEqual(plan(*asked, "--adjacency", unit, "0.5", self.problem(PAIR))["hash"], expected["hash"])
-        self.refused("unexpected argument '5'", self.problem(PAIR), *asked, "--adjacency", "agent", "5")
-        self.refused("adjacency wants ensemble:B, one:B, agent or B", "--adjacency", "one", self.problem(PAIR))
+        self.refused("unexpected argument '5'", self.problem(PAIR), *asked, "--adjacency", "data", "5")
+        self.refused("adjacency wants ensemble:B, one:B, agent", "--adjacency", "one", self.problem(PAIR))
 
     def test_coalitions_that_are_none(self):
         for text in ("", ",", "a1,", ",a1", "a1,,a2"):

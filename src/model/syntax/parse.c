@@ -217,7 +217,15 @@ static const char *statement_habit(const tc_parser *parser, bool in_block) {
 static void unknown_statement(tc_parser *parser, const char *const *words, size_t count, const char *where) {
     if (parser->failed)
         return;
-    if (parser->token.kind != TC_TOKEN_NAME) {
+    tc_token_kind kind = parser->token.kind;
+    if (kind == TC_TOKEN_PLUS || kind == TC_TOKEN_MINUS || kind == TC_TOKEN_STAR || kind == TC_TOKEN_SLASH) {
+        (void)tc_parser_refuse(
+            parser, parser->token.span,
+            "a statement ends with its line; to go on, put the operator at the end of the line before, "
+            "or all of it in ( )");
+        return;
+    }
+    if (kind != TC_TOKEN_NAME) {
         tc_parser_expected(parser, "a statement");
         return;
     }

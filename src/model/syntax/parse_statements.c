@@ -478,6 +478,14 @@ static bool parse_set(tc_parser *parser, tc_statement *statement) {
     if (kind == TC_TOKEN_ASSIGN)
         return tc_parser_refuse(parser, parser->token.span, two_signs);
     if (kind != TC_TOKEN_LESS && kind != TC_TOKEN_GREATER && kind != TC_TOKEN_EQUAL) {
+        const tc_tree *left = statement->value;
+        if (left->kind == TC_TREE_NAME && strcmp(left->name->text, "for") == 0)
+            return tc_parser_refuse(parser, left->span,
+                                    "the index stands with a name: private set NAME[t in 1..3]: ...");
+        if (tc_parser_at_word(parser, "integer") || tc_parser_at_word(parser, "binary"))
+            return tc_parser_refuse(
+                parser, parser->token.span,
+                "there are no whole-numbered states: every set is convex; round the result instead");
         tc_parser_expected(parser, "<=, >=, == or 'in'");
         return false;
     }
