@@ -118,7 +118,6 @@ bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars
                         ? tc_proximal_next(half->proximal, 0, 0, 0, 1, half->p, scalars, half->x, half->next)
                         : tc_agents_next(half->agents, 0, 0, 0, 1, half->p, scalars, half->x, half->next);
     if (member == TC_ALL_FINITE && method == TC_METHOD_TACIT && half->proof != NULL)
-        member =
-            tc_step_proof_check(half->proof, 0, 0, 0, 1, half->p, scalars, half->x, (const double *const *)half->next);
+        member = tc_step_proof_check(half->proof, 0, 0, 0, 1, half->p, scalars, half->x, half->next);
     return member == TC_ALL_FINITE;
 }

@@ -2,9 +2,11 @@
 
 #include "analysis/data/data.h"
 #include "calculus/tape/tape.h"
+#include "solver/linear.h"
 
-/* The nearer a state is to its bound than this part of the bounds' width, the more likely it is meant to be there. */
+/* A state that is nearer to its bound than this part of the bounds' width is meant to be there. */
 #define SNAP 0x1p-42
+enum { MOST_REPAIRS = 4 };
 
 typedef struct proof_family {
     const tc_family *family;
@@ -12,6 +14,8 @@ typedef struct proof_family {
     tc_tape *gradient; /* first derivatives that are not zero by structure */
     size_t *columns;   /* by output of the tape: the component */
     size_t count;
+    tc_tape *hessian; /* second derivatives, for repairs; by output: row * dim + column of the lower triangle */
+    size_t *places, second_count;
     double allowed; /* the error, in l2 */
 } proof_family;
 
@@ -22,8 +26,14 @@ typedef struct proof_work { /* of one thread; rows have TC_LANES entries */
     tc_interval *slope;             /* of one member: dim */
     double *lower, *upper, *normal; /* the same; normal: of its row */
     double *point;                  /* the step, at a bound where it is near one */
-    double *start;                  /* dim */
-    const double **rows, **starts;  /* 3 dim each */
+    tc_real *matrix, *move, *along; /* of a repair: dim^2, dim, dim */
+    double *seconds, *scratch;      /* by output; of the tape */
+    size_t *free;
+    double *start;                 /* dim */
+    const double **rows, **starts; /* 3 dim each */
+    double **next, **next_rows;    /* dim each */
+    const double **state_rows, **data_rows;
+    double **second_at;
 } proof_work;
 
 struct tc_step_proof {
@@ -152,31 +162,33 @@ static double guess_multiplier(const member_set *set, const proof_work *work, si
 
 /* ---- the proof --------------------------------------------------------------------------------------------------- */
 
-/* At least the distance from the step to the exact minimiser. */
-static double error_of(const proof_work *work, const member_set *set, size_t dim, double weight, double moved) {
-    double shift = 0, nu = 0, squares = 0;
-    if (set->has_row) {
-        nu = guess_multiplier(set, work, dim);
-        if ((nu > 0 && set->ceiling == HUGE_VAL) || (nu < 0 && set->floor == -HUGE_VAL) || isnan(nu))
-            nu = 0;
-        tc_interval at = tc_point(0);
-        for (size_t c = 0; c < dim; c++)
-            at = tc_iadd(at, tc_imul(tc_point(set->normal[c]), tc_point(work->point[c])));
-        /* The point is the minimiser for a row that is off by this much. */
-        if (nu == 0)
-            shift = fmax(0, fmax(tc_add_up(at.hi, -set->ceiling), tc_add_up(set->floor, -at.lo)));
-        else
-            shift = tc_magnitude(tc_isub(at, tc_point(nu > 0 ? set->ceiling : set->floor)));
-    }
+/* At least the distance from the point to the exact minimiser, with nu for the multiplier of the row. */
+static double error_with(const proof_work *work, const member_set *set, size_t dim, double weight, double nu) {
+    double shift = 0, squares = 0;
+    tc_interval at = tc_point(0);
     for (size_t c = 0; c < dim; c++) {
         double left = residual(set, work, c, nu);
         squares = tc_add_up(squares, tc_mul_up(left, left));
+        at = tc_iadd(at, tc_imul(tc_point(set->normal[c]), tc_point(work->point[c])));
     }
+    /* The point is the minimiser for a row that is off by this much. */
+    if (nu != 0)
+        shift = tc_magnitude(tc_isub(at, tc_point(nu > 0 ? set->ceiling : set->floor)));
+    else if (set->has_row)
+        shift = fmax(0, fmax(tc_add_up(at.hi, -set->ceiling), tc_add_up(set->floor, -at.lo)));
     double error = tc_div_up(tc_sqrt_up(squares), weight);
-    if (shift > 0)
-        error = tc_add_up(error, tc_div_up(shift, set->least));
-    error = tc_add_up(error, moved);
+    error = shift > 0 ? tc_add_up(error, tc_div_up(shift, set->least)) : error;
     return isnan(error) ? HUGE_VAL : error;
+}
+
+/* The same for the better of two multipliers: none, and the guess. */
+static double error_of(const proof_work *work, const member_set *set, size_t dim, double weight) {
+    double error = error_with(work, set, dim, weight, 0);
+    if (!set->has_row)
+        return error;
+    double nu = guess_multiplier(set, work, dim);
+    bool has_side = nu > 0 ? set->ceiling < HUGE_VAL : nu < 0 && set->floor > -HUGE_VAL;
+    return has_side ? fmin(error, error_with(work, set, dim, weight, nu)) : error;
 }
 
 /* Moves the step to the bounds that it is nearest to; how far, in l2. */
@@ -196,7 +208,8 @@ typedef struct proof_block {
     proof_work *work;
     size_t first, count;
     const double *const *p; /* NULL: x(1), no objective and no price */
-    const double *const *x, *const *next;
+    const double *const *x;
+    double *const *next;
     tc_answer_scalars scalars;
 } proof_block;
 
@@ -236,15 +249,102 @@ static void load_slope(const proof_block *b, size_t k) {
     }
 }
 
+static double weight_of(tc_answer_scalars scalars) {
+    return tc_add_down(scalars.regularization, tc_idiv(tc_point(1), tc_point(scalars.step)).lo);
+}
+
+/* Of lane k, at the point of its step. Leaves bounds, slopes and the point in work. */
+static double error_of_lane(const proof_block *b, size_t k, double moved, member_set *set) {
+    load_slope(b, k);
+    *set = set_of(b->work, b->of->family, b->first + k);
+    return tc_add_up(moved, error_of(b->work, set, b->of->family->dim, weight_of(b->scalars)));
+}
+
+/* ---- repairs ----------------------------------------------------------------------------------------------------- */
+
+/* The Hessian of the free states, as work->free numbers them, in the lower triangle of work->matrix. */
+static void load_matrix(const proof_block *b, size_t k, size_t count) {
+    proof_work *work = b->work;
+    size_t dim = b->of->family->dim;
+    const double **states = work->state_rows, **data = work->data_rows;
+    for (size_t c = 0; c < dim; c++)
+        states[c] = &work->point[c];
+    for (size_t d = 0; d < b->of->family->column_count; d++)
+        data[d] = &b->of->family->columns[d].values[b->first + k];
+    const tc_inputs inputs = {.state = states, .data = data};
+    for (size_t i = 0; i < b->of->second_count; i++)
+        work->second_at[i] = &work->seconds[i];
+    tc_tape_eval(b->of->hessian, &inputs, 1, work->scratch, work->second_at);
+    for (size_t i = 0; i < count * count; i++)
+        work->matrix[i] = 0;
+    for (size_t i = 0; i < count; i++)
+        work->matrix[i * count + i] = (tc_real)b->scalars.regularization + 1 / (tc_real)b->scalars.step;
+    for (size_t i = 0; b->p != NULL && i < b->of->second_count; i++) {
+        size_t row = work->free[b->of->places[i] / dim], column = work->free[b->of->places[i] % dim];
+        if (row == SIZE_MAX || column == SIZE_MAX)
+            continue;
+        work->matrix[row * count + column] += (tc_real)work->seconds[i];
+        if (row != column)
+            work->matrix[column * count + row] += (tc_real)work->seconds[i];
+    }
+}
+
+/* One step of Newton's method from the point, with the bounds and the side of the row that it is at. */
+static bool repair(const proof_block *b, size_t k, const member_set *set) {
+    proof_work *work = b->work;
+    size_t dim = b->of->family->dim, count = 0;
+    double nu = set->has_row ? guess_multiplier(set, work, dim) : 0;
+    bool without =
+        error_with(work, set, dim, weight_of(b->scalars), 0) <= error_with(work, set, dim, weight_of(b->scalars), nu);
+    for (size_t c = 0; c < dim; c++) {
+        bool at_bound = work->point[c] <= set->lower[c] || work->point[c] >= set->upper[c];
+        work->free[c] = at_bound ? SIZE_MAX : count++;
+    }
+    load_matrix(b, k, count);
+    if (count == 0 || tc_cholesky(count, work->matrix) != 0)
+        return false;
+    tc_real reach = 0, grip = 0, need = 0;
+    for (size_t c = 0; c < dim; c++) {
+        need -= (tc_real)set->normal[c] * (tc_real)work->point[c];
+        if (work->free[c] == SIZE_MAX)
+            continue;
+        work->move[work->free[c]] = -((tc_real)work->slope[c].lo + (tc_real)work->slope[c].hi) / 2;
+        work->along[work->free[c]] = (tc_real)set->normal[c];
+    }
+    tc_solve_lower(count, work->matrix, work->move);
+    tc_solve_lower_transposed(count, work->matrix, work->move);
+    tc_solve_lower(count, work->matrix, work->along);
+    tc_solve_lower_transposed(count, work->matrix, work->along);
+    for (size_t c = 0; c < dim; c++) {
+        if (work->free[c] == SIZE_MAX)
+            continue;
+        reach += (tc_real)set->normal[c] * work->move[work->free[c]];
+        grip += (tc_real)set->normal[c] * work->along[work->free[c]];
+    }
+    need += (tc_real)(nu > 0 ? set->ceiling : set->floor);
+    tc_real back = !without && grip > 0 ? (reach - need) / grip : 0;
+    for (size_t c = 0; c < dim; c++) {
+        if (work->free[c] == SIZE_MAX)
+            continue;
+        tc_real to = (tc_real)work->point[c] + work->move[work->free[c]] - back * work->along[work->free[c]];
+        if (!isfinite(to))
+            return false;
+        b->next[c][k] = fmin(fmax((double)to, set->lower[c]), set->upper[c]);
+    }
+    return true;
+}
+
 static size_t check_lanes(const proof_block *b) {
     double moved[TC_LANES];
+    member_set set;
     load_lanes(b, moved);
-    tc_interval inverse = tc_idiv(tc_point(1), tc_point(b->scalars.step));
-    double weight = tc_add_down(b->scalars.regularization, inverse.lo);
     for (size_t k = 0; k < b->count; k++) {
-        load_slope(b, k);
-        member_set set = set_of(b->work, b->of->family, b->first + k);
-        if (!(error_of(b->work, &set, b->of->family->dim, weight, moved[k]) <= b->of->allowed))
+        double error = error_of_lane(b, k, moved[k], &set);
+        for (int i = 0; !(error <= b->of->allowed) && i < MOST_REPAIRS && repair(b, k, &set); i++) {
+            load_lanes(b, moved);
+            error = error_of_lane(b, k, moved[k], &set);
+        }
+        if (!(error <= b->of->allowed))
             return b->first + k;
     }
     return TC_ALL_FINITE;
@@ -252,7 +352,7 @@ static size_t check_lanes(const proof_block *b) {
 
 size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, size_t first, size_t count,
                            const double *const *p, tc_answer_scalars scalars, const double *const *x,
-                           const double *const *next) {
+                           double *const *next) {
     const proof_family *of = &proof->families[family];
     size_t dim = of->family->dim;
     proof_work *work = &proof->works[worker];
@@ -263,7 +363,7 @@ size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, s
         for (size_t c = 0; c < dim; c++) {
             rows[c] = p != NULL ? p[c] + at : NULL;
             rows[dim + c] = x[c] + at;
-            rows[2 * dim + c] = next[c] + at;
+            work->next[c] = next[c] + at;
         }
         proof_block b = {.of = of,
                          .work = work,
@@ -271,7 +371,7 @@ size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, s
                          .count = count - at < TC_LANES ? count - at : TC_LANES,
                          .p = p != NULL ? rows : NULL,
                          .x = rows + dim,
-                         .next = rows + 2 * dim,
+                         .next = work->next,
                          .scalars = scalars};
         size_t member = check_lanes(&b);
         if (member != TC_ALL_FINITE)
@@ -281,8 +381,9 @@ size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, s
 }
 
 size_t tc_step_proof_check_singles(tc_step_proof *proof, const double *p, tc_answer_scalars scalars, const double *x,
-                                   const double *next) {
+                                   double *next) {
     const double **rows = proof->works[0].starts;
+    double **next_rows = proof->works[0].next_rows;
     for (size_t f = 0; f < proof->model->family_count; f++) {
         const tc_family *of = proof->families[f].family;
         if (of->count != 1 || !proof->families[f].is_needed)
@@ -290,27 +391,28 @@ size_t tc_step_proof_check_singles(tc_step_proof *proof, const double *p, tc_ans
         for (size_t c = 0; c < of->dim; c++) {
             rows[c] = p + of->first_coord + c;
             rows[of->dim + c] = x + of->first_coord + c;
-            rows[2 * of->dim + c] = next + of->first_coord + c;
+            next_rows[c] = next + of->first_coord + c;
         }
-        if (tc_step_proof_check(proof, 0, f, 0, 1, rows, scalars, rows + of->dim, rows + 2 * of->dim) != TC_ALL_FINITE)
+        if (tc_step_proof_check(proof, 0, f, 0, 1, rows, scalars, rows + of->dim, next_rows) != TC_ALL_FINITE)
             return f;
     }
     return TC_ALL_FINITE;
 }
 
 /* The start, moved into the box, is projected: a step without objective and price. */
-size_t tc_step_proof_check_start(tc_step_proof *proof, const double *x, size_t *family) {
+size_t tc_step_proof_check_start(tc_step_proof *proof, double *x, size_t *family) {
     const tc_answer_scalars scalars = {.step = 1, .regularization = 0};
     for (*family = 0; *family < proof->model->family_count; (*family)++) {
         const tc_family *of = proof->families[*family].family;
         const double **rows = proof->works[0].starts;
+        double **next_rows = proof->works[0].next_rows;
         for (size_t k = 0; proof->families[*family].is_needed && k < of->count; k++) {
             for (size_t c = 0; c < of->dim; c++) {
                 proof->works[0].start[c] = tc_coef_at(of->start[c], k);
                 rows[c] = &proof->works[0].start[c];
-                rows[of->dim + c] = &x[tc_coord_of(of, k, c)];
+                next_rows[c] = &x[tc_coord_of(of, k, c)];
             }
-            if (tc_step_proof_check(proof, 0, *family, k, 1, NULL, scalars, rows, rows + of->dim) != TC_ALL_FINITE)
+            if (tc_step_proof_check(proof, 0, *family, k, 1, NULL, scalars, rows, next_rows) != TC_ALL_FINITE)
                 return k;
         }
     }
@@ -327,12 +429,20 @@ static void make_family(tc_arena *arena, const tc_model *model, const tc_family_
         made->columns[i] = d->objective_first[i].column;
     }
     made->count = d->objective_first_count;
+    tc_expr *seconds = TC_NEW(arena, tc_expr, d->objective_second_count + 1);
+    made->places = TC_NEW(arena, size_t, d->objective_second_count + 1);
+    for (size_t i = 0; i < d->objective_second_count; i++) {
+        seconds[i] = d->objective_second[i].value;
+        made->places[i] = d->objective_second[i].column * made->family->dim + d->objective_second[i].other;
+    }
+    made->second_count = d->objective_second_count;
+    made->hessian = tc_tape_new(arena, model->dag, seconds, made->second_count);
     made->gradient = tc_tape_new(arena, model->dag, roots, made->count);
     made->allowed = TC_STEP_ERROR * tc_box_diameter(made->family, 2);
 }
 
 static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *work) {
-    size_t dim = 0, columns = 0, outputs = 0, length = 0;
+    size_t dim = 0, columns = 0, outputs = 0, length = 0, seconds = 0, scratch = 0;
     for (size_t f = 0; f < proof->model->family_count; f++) {
         const proof_family *of = &proof->families[f];
         if (!of->is_needed)
@@ -341,6 +451,8 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
         columns = of->family->column_count > columns ? of->family->column_count : columns;
         outputs = of->count > outputs ? of->count : outputs;
         length = tc_tape_work(of->gradient) > length ? tc_tape_work(of->gradient) : length;
+        seconds = of->second_count > seconds ? of->second_count : seconds;
+        scratch = tc_tape_work(of->hessian) > scratch ? tc_tape_work(of->hessian) : scratch;
     }
     *work = (proof_work){.tape = TC_NEW(arena, tc_interval, length + 1),
                          .states = TC_NEW(arena, tc_interval, dim * TC_LANES + 1),
@@ -354,7 +466,18 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
                          .upper = TC_NEW(arena, double, dim + 1),
                          .normal = TC_NEW(arena, double, dim + 1),
                          .point = TC_NEW(arena, double, dim + 1),
+                         .matrix = TC_NEW(arena, tc_real, dim * dim + 1),
+                         .move = TC_NEW(arena, tc_real, dim + 1),
+                         .along = TC_NEW(arena, tc_real, dim + 1),
+                         .seconds = TC_NEW(arena, double, seconds + 1),
+                         .scratch = TC_NEW(arena, double, scratch + 1),
+                         .free = TC_NEW(arena, size_t, dim + 1),
                          .start = TC_NEW(arena, double, dim + 1),
+                         .next = TC_NEW(arena, double *, dim + 1),
+                         .next_rows = TC_NEW(arena, double *, dim + 1),
+                         .state_rows = TC_NEW(arena, const double *, dim + 1),
+                         .data_rows = TC_NEW(arena, const double *, columns + 1),
+                         .second_at = TC_NEW(arena, double *, seconds + 1),
                          .rows = TC_NEW(arena, const double *, 3 * dim + 1),
                          .starts = TC_NEW(arena, const double *, 3 * dim + 1)};
     for (size_t c = 0; c < dim; c++)

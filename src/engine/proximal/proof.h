@@ -13,20 +13,22 @@ typedef struct tc_step_proof tc_step_proof;
 tc_step_proof *tc_step_proof_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                  size_t workers);
 
-/* Whether next is within TC_STEP_ERROR of the diameter of the public box of what
+/* A step that is not proved at once is made anew from where it is: next may change.
+ *
+ * Whether next is within TC_STEP_ERROR of the diameter of the public box of what
  *     argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
  * is, for members first .. first + count - 1; rows as of tc_agents_next, next not x. Returns TC_ALL_FINITE, or a member
  * for which that is not proved. */
 size_t tc_step_proof_check(tc_step_proof *proof, size_t worker, size_t family, size_t first, size_t count,
                            const double *const *p, tc_answer_scalars scalars, const double *const *x,
-                           const double *const *next);
+                           double *const *next);
 
 /* The same for all families of one member, by coordinate; returns a family. */
 size_t tc_step_proof_check_singles(tc_step_proof *proof, const double *p, tc_answer_scalars scalars, const double *x,
-                                   const double *next);
+                                   double *next);
 
 /* The same for x(1), the start projected onto X_i; x by coordinate. Any member of any family: its number, and *family.
  */
-size_t tc_step_proof_check_start(tc_step_proof *proof, const double *x, size_t *family);
+size_t tc_step_proof_check_start(tc_step_proof *proof, double *x, size_t *family);
 
 #endif

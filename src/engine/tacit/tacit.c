@@ -113,8 +113,7 @@ static size_t next_states(void *self, size_t worker, size_t family, size_t first
     size_t member = tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
     if (method->proof == NULL || member != TC_ALL_FINITE)
         return member;
-    member =
-        tc_step_proof_check(method->proof, worker, family, first, count, p, scalars, x, (const double *const *)next);
+    member = tc_step_proof_check(method->proof, worker, family, first, count, p, scalars, x, next);
     if (member != TC_ALL_FINITE)
         method->engine->is_unproved = true;
     return member;
@@ -193,12 +192,12 @@ static void start(void *self, const double *x, double *mu) {
     size_t bytes = model->constraint_count * sizeof(double);
     memcpy(mu, tc_controller_multipliers(method->controller), bytes);
     memcpy(method->result, mu, bytes);
-    if (x != NULL)
-        memcpy(method->average, x, model->state_count * sizeof(double));
     size_t family;
-    if (method->proof != NULL && tc_step_proof_check_start(method->proof, x, &family) != TC_ALL_FINITE)
+    if (method->proof != NULL && tc_step_proof_check_start(method->proof, method->engine->x, &family) != TC_ALL_FINITE)
         method->engine->reason = "the start of an agent is not proved to be accurate, and the promise about data rests "
                                  "on that";
+    if (x != NULL)
+        memcpy(method->average, x, model->state_count * sizeof(double));
 }
 
 static void snapshot(void *self, tc_snapshot *bytes) {
