@@ -1,6 +1,7 @@
 /* The analysis as JSON for programs and as text for people. */
 #include "analysis/analysis.h"
 
+#include "analysis/data/data.h"
 #include "analysis/steps.h"
 #include "base/text.h"
 #include "analysis/region.h"
@@ -265,6 +266,7 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
     json_assumption(json, "slater", &a->slater, NULL);
     tc_json_close_object(json);
     json_public_sets(json, a->model);
+    tc_data_json(a->model, json);
     json_lipschitz(json, a);
     json_constancy(json, a);
     json_slater(json, a);
@@ -590,6 +592,7 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
     text_assumption(&p, 3, "constraints", &a->constraints);
     text_assumption(&p, 4, "Slater", &a->slater);
     text_public_sets(&p);
+    tc_data_text(a->model, &p.layout);
     text_constants(&p);
     text_slater(&p);
     text_radius(&p);

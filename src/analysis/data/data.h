@@ -9,6 +9,7 @@
 #ifndef TC_ANALYSIS_DATA_DATA_H
 #define TC_ANALYSIS_DATA_DATA_H
 
+#include "base/text.h"
 #include "calculus/derivatives.h"
 
 /* Each step of an agent is proved to be within this part of the diameter of its public box of the exact one, in l2
@@ -26,5 +27,9 @@ bool tc_data_needs_steps(const tc_family *family);
 
 /* The diameter of the public box in l1 (norm 1) or l2 (norm 2), the largest over members; rounded up. */
 double tc_box_diameter(const tc_family *family, int norm);
+
+/* Of protected data, for `tacit check`; nothing where there are none. */
+void tc_data_json(const tc_model *model, tc_json *json);
+void tc_data_text(const tc_model *model, tc_text_layout *layout);
 
 #endif
