@@ -78,13 +78,15 @@ class Ranges(unittest.TestCase):
     def test_the_parties_files_say_the_ranges_and_each_its_own_data_alone(self):
         self.tacit("split", self.problem, "-o", self.folder / "parts")
         cloud = (self.folder / "parts/cloud.tacit").read_text()
-        self.assertIn("  range need in [0, 10 * cap], pref[2] in [0, [7.4, 8]]\n  protect need by 5, pref by 0.5\n", cloud)
+        self.assertIn("  range need in [0, 10 * cap]\n  range pref[2] in [0, [7.4, 8]]\n"
+                      "  protect need by 5\n  protect pref by 0.5\n", cloud)
         self.assertIn("  range fee in [0, 2]\n", cloud)
         for secret in "45", "41", "2.5":
             self.assertNotIn(secret, cloud)
         ben = (self.folder / "parts/agents/ben.tacit").read_text()
         self.assertIn("  private column need = 45\n", ben)
-        self.assertIn("  range need in [0, 10 * cap], pref in [0, [7.4, 8]]\n  protect need by 5, pref by 0.5\n", ben)
+        self.assertIn("  range need in [0, 10 * cap]\n  range pref in [0, [7.4, 8]]\n"
+                      "  protect need by 5\n  protect pref by 0.5\n", ben)
         self.assertIn("outside of its range [0, 40]: 40 is used", self.tacit("check", self.folder / "parts/agents/ben.tacit").stderr)
         self.assertEqual(self.tacit("check", self.folder / "parts/agents/anna.tacit").stderr, "")
 

@@ -266,6 +266,45 @@ def starts() -> tacit.Model:
     return m
 
 
+@says("Ranges and protection", 1)
+def ranges_and_protection() -> tacit.Model:
+    m = tacit.Model()
+    home = m.family("home", m.data("homes", csv="homes.csv", public=["cap"]))
+    p = home.state("p", 2, lower=0, upper=home.cap)
+    weight = home.param("weight", 1.2, private=True)
+    home.require(tacit.sum(p) >= home.need)
+    home.minimize(weight * tacit.sumsq(p - home.pref))
+    home.range(home.need, lower=0, upper=5)
+    home.range(weight, lower=0.5, upper=2)
+    home.range("pref", lower=0, upper=home.cap)
+    home.protect(home.need, by=1)
+    home.protect(home.pref, by=[0.5, 0.25])
+    home.gap(60)
+    home.slater(p, 2.6)
+    t = tacit.index("t", 1, 2)
+    m.constraint("feeder", tacit.total(home, p[t]) <= 6, over=t)
+    m.privacy(mechanism="gaussian", epsilon=1, delta=1e-6, adjacency="data")
+    return m
+
+
+@says("Ranges and protection", 2)
+def ranges_in_a_cloud_s_file() -> tacit.Model:
+    m = tacit.Model(role="cloud")
+    home = m.family("home", count=2, index="member")
+    p = home.state("p", 2, lower=0, upper=7.4)
+    home.range("need", lower=0, upper=5)
+    home.range("pref", 2, lower=0, upper=7.4)
+    home.protect("need", by=1)
+    home.protect("pref", by=0.5)
+    home.distance("need", l1=1, l2=1)
+    home.distance("pref", l1=1, l2=0.71)
+    home.gap(60)
+    home.slater(p, 2.6)
+    t = tacit.index("t", 1, 2)
+    m.constraint("feeder", tacit.total(home, p[t]) <= 6, over=t)
+    return m
+
+
 @says("Constraints", 1)
 def constraints() -> tacit.Model:
     m = tacit.Model()

@@ -104,6 +104,30 @@ def a_public_set_of_a_vector() -> tacit.Model:
     return m
 
 
+@refused("Ranges and protection", 1)
+def a_range_of_public_data() -> tacit.Model:
+    m = tacit.Model()
+    home = m.family("home", m.data("homes", csv="homes.csv", public=["cap"]))
+    p = home.state("p", 2, lower=0, upper=home.cap)
+    home.minimize(tacit.sumsq(p - home.pref))
+    home.range(home.cap, lower=0, upper=10)  # here
+    return m
+
+
+@refused("Ranges and protection", 2)
+def a_range_of_what_is_computed() -> tacit.Model:
+    m = tacit.Model()
+    heater = m.agent("heater")
+    on = heater.state("on", 3, lower=0, upper=2)
+    warm = heater.param("warm", [1, 1.5, 0.5], private=True)
+    cost = heater.param("cost", 0.2 * tacit.sum(warm), private=True)
+    heater.minimize(cost * tacit.sum(on) + tacit.sumsq(on - warm))
+    heater.range(warm, lower=0, upper=2)
+    heater.range(cost, lower=0, upper=1)  # here
+    heater.protect(warm, by=0.5)
+    return m
+
+
 @refused("Constraints", 2)
 def a_link_that_no_route_uses() -> tacit.Model:
     m = tacit.Model()

@@ -1,7 +1,7 @@
 """Agents and families of a model: their states, wishes and limits.
 
 Statements of a block are methods: ``state``, ``param``, ``minimize``, ``maximize``, ``require``, ``public_set``, ``gap``,
-``slater``, ``start``. What a block has is also an attribute and an item: ``home.weight``, or ``home["weight"]`` where a
+``slater``, ``start``, ``range``, ``protect``. What a block has is also an attribute and an item: ``home.weight``, or ``home["weight"]`` where a
 method has that name.
 """
 
@@ -287,6 +287,68 @@ class Block:
         line = self._line(private, f"start {name} = ", as_expression(value))
         self._add(line, f"start {name}", f"a start of '{name}' is given twice")
 
+    # ---- public promises about private data ----
+
+    def range(
+        self, data: Expression | str, length: Operand | None = None, *, lower: Operand, upper: Operand
+    ) -> None:
+        """A public range of private data: a column, or a private parameter of this block. What lies outside is moved into it.
+
+        length: how many components the data have, in a cloud's file, which does not have them.
+
+        >>> import tacit
+        >>> m = tacit.Model()
+        >>> home = m.family("home", m.data("homes", {"need": [9.25, 12]}))
+        >>> p = home.state("p", 24, lower=0, upper=7.4)
+        >>> home.require(tacit.sum(p) >= home.need)
+        >>> home.range(home.need, lower=0, upper=40)
+        >>> home.protect(home.need, by=5)
+        >>> print(home)
+        agents home over homes {
+          state p[24] in [0, 7.4]
+          private set sum(p) >= need
+          range need in [0, 40]
+          protect need by 5
+        }
+        """
+        name = self._data_name(data, "range")
+        count = None if length is None else as_expression(length)
+        low, high = as_expression(lower), as_expression(upper)
+
+        def write(out: Writer) -> None:
+            out.put(f"range {name}")
+            if count is not None:
+                out.put("[")
+                out.node(count, None)
+                out.put("]")
+            out.put(" in [")
+            out.node(low, self._scope)
+            out.put(", ")
+            out.node(high, self._scope)
+            out.put("]")
+
+        self._add(Statement(here(), False, write), f"range {name}", f"'{name}' has two ranges")
+
+    def protect(self, data: Expression | str, *, by: Operand) -> None:
+        """How far private data are hidden, by ``adjacency="data"``: a number, or one for each component of a vector."""
+        name = self._data_name(data, "protect")
+        line = self._line(False, f"protect {name} by ", as_expression(by))
+        self._add(line, f"protect {name}", f"'{name}' is protected twice")
+
+    def distance(self, data: Expression | str, *, l1: Operand, l2: Operand) -> None:
+        """How far apart protected data can move the agent's states: in files of the cloud and of agents alone."""
+        name = self._data_name(data, "distance")
+        first, second = as_expression(l1), as_expression(l2)
+
+        def write(out: Writer) -> None:
+            out.put(f"distance {name} {{ l1 ")
+            out.node(first, None)
+            out.put("; l2 ")
+            out.node(second, None)
+            out.put(" }")
+
+        self._add(Statement(here(), False, write), f"distance {name}", f"'{name}' has two distances")
+
     # ---- names ----
 
     def __getattr__(self, name: str) -> Expression:
@@ -399,6 +461,13 @@ class Block:
         if once:
             self._once[once] = statement.place
         self._model._change()
+
+    def _data_name(self, data: Expression | str, what: str) -> str:
+        if isinstance(data, Name) and (data._definition.block is self or data._definition.block is None):
+            return data._definition.name
+        if not isinstance(data, str):
+            raise TypeError(f"{what} takes private data of '{self.name}': a column, a private parameter, or its name")
+        return checked_name(data, "private data")
 
     def _state_name(self, state: Expression | str, what: str) -> str:
         name = state._definition.name if isinstance(state, Name) else state

@@ -10,7 +10,7 @@ from .expressions import Expression, Literal, Operand, as_expression
 from .places import here, is_name, quoted, refusal
 from .printer import Arrays, Definition, Writer
 
-_ADJACENCY: Final = ("ensemble", "one")
+_ADJACENCY: Final = ("ensemble", "one", "agent")
 
 
 class Settings:
@@ -54,7 +54,8 @@ class Settings:
         """What to promise.
 
         mechanism: "none", "laplace" or "gaussian".
-        adjacency: "agent", ("one", B), ("ensemble", B), or a number B, whose meaning follows the calibration.
+        adjacency: "agent", "data", ("one", B), ("ensemble", B), ("agent", D), or a number B, whose meaning follows the
+            calibration; "one:0.5" is ("one", 0.5).
 
         >>> import tacit
         >>> m = tacit.Model()
@@ -73,10 +74,13 @@ class Settings:
             adjacency = (kind, _bound(adjacency, bound[0])) if bound else kind
         if isinstance(adjacency, tuple) and len(adjacency) == 2 and adjacency[0] in _ADJACENCY:
             parts.append((f"adjacency {adjacency[0]}", as_expression(adjacency[1])))
-        elif isinstance(adjacency, str) and adjacency == "agent":
-            parts.append(("adjacency agent", None))
+        elif isinstance(adjacency, str) and adjacency in ("agent", "data"):
+            parts.append((f"adjacency {adjacency}", None))
         elif isinstance(adjacency, (str, tuple)):
-            raise refusal(f"adjacency is 'agent', ('one', B), ('ensemble', B) or a number, not {adjacency!r}")
+            raise refusal(
+                "adjacency is 'agent', 'data', ('one', B), ('ensemble', B), ('agent', D) or a number, "
+                f"not {adjacency!r}"
+            )
         elif adjacency is not None:
             parts.append(("adjacency", as_expression(adjacency)))
         self._set("privacy", _braces("privacy", parts))

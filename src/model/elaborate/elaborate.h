@@ -127,10 +127,10 @@ typedef struct tc_local { /* a name defined in a block */
     tc_value value[TC_PARTS]; /* for the member in general */
     tc_value column;          /* column, and param from a file or given: its numbers */
     bool is_loaded;           /* param: column has them */
-    bool is_ranged;           /* param: private, with a range; its numbers are columns of the family, like a column's */
-    bool has_columns;         /* param: they were made */
-    size_t variable;          /* state: its number; column: the number of the first of the family's */
-    size_t member;            /* state: the member whose coordinates were asked for last, plus one */
+    const tc_item *range; /* param: private, with this range; its numbers are columns of the family, like a column's */
+    bool has_columns;     /* param: they were made */
+    size_t variable;      /* state: its number; column: the number of the first of the family's */
+    size_t member;        /* state: the member whose coordinates were asked for last, plus one */
     tc_value of_member;
     unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
 } tc_local;

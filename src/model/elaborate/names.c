@@ -67,10 +67,9 @@ static tc_value ranged_param(tc_elaborator *elaborator, tc_agents_block *block, 
     if (numbers->broken)
         return *numbers;
     if (!numbers->is_number || numbers->rank == 2) {
-        tc_error(elaborator->diagnostics, local->statement->name_span,
-                 numbers->is_number
-                     ? "'%s' has a range, which is for a number or a vector, but this is %s"
-                     : "'%s' has a range, but is computed from other data; give those a range instead of it",
+        tc_error(elaborator->diagnostics, local->range->datum.span,
+                 numbers->is_number ? "a range is for a number or a vector, but '%s' is %s"
+                                    : "'%s' is computed from other data; give those a range instead of it",
                  local->name->text, tc_shape_text(elaborator->arena, numbers));
         return tc_value_broken();
     }
@@ -98,7 +97,7 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
     tc_part part = part_of(elaborator);
     tc_elaboration_phase *progress = &local->progress[part];
     settle_given(scope->block, local->statement);
-    if (scope->member != SIZE_MAX || (tc_is_loaded_param(local->statement) && !local->is_ranged))
+    if (scope->member != SIZE_MAX || (tc_is_loaded_param(local->statement) && local->range == NULL))
         return param_numbers(elaborator, scope, local);
     if (*progress == TC_UNDERWAY) {
         tc_error(elaborator->diagnostics, span, "'%s' is defined in terms of itself", local->name->text);
@@ -111,7 +110,7 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
         *progress = TC_UNDERWAY;
         tc_scope own = {.block = scope->block, .member = SIZE_MAX};
         tc_value value = param_numbers(elaborator, &own, local);
-        if (local->is_ranged)
+        if (local->range != NULL)
             value = ranged_param(elaborator, scope->block, local, &value);
         if (*progress == TC_UNDERWAY)
             local->value[part] = value;

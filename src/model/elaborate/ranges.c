@@ -25,7 +25,7 @@ void tc_mark_ranged(tc_agents_block *block) {
         for (size_t i = 0; s->kind == TC_STATEMENT_RANGE && i < s->item_count; i++) {
             tc_local *local = local_named(block, s->items[i].datum.name);
             if (local != NULL && local->statement->kind == TC_STATEMENT_PARAM && local->statement->is_private)
-                local->is_ranged = true;
+                local->range = &s->items[i];
         }
     }
 }

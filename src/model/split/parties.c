@@ -131,24 +131,25 @@ static bool is_vector(const tc_family *family, const tc_datum *datum) {
     return strcmp(family->columns[datum->columns[0]].name, datum->name) != 0; /* "pref[1]" */
 }
 
-/* The cloud does not have the data, so the line says how many components they have. */
-static void write_range(tc_split_job *job, tc_buffer *out, const tc_family *family, const tc_statement *statement) {
-    const char *separator = "range ";
-    for (size_t i = 0; i < statement->item_count; i++, separator = ", ") {
+/* A line for each of the data. The cloud does not have them, so its lines say how many components there are. */
+static void write_items(tc_split_job *job, tc_buffer *out, const tc_family *family, const tc_statement *statement,
+                        bool for_cloud) {
+    bool is_range = statement->kind == TC_STATEMENT_RANGE;
+    for (size_t i = 0; i < statement->item_count; i++) {
         const tc_item *item = &statement->items[i];
         const tc_datum *datum = family->data;
         uint32_t name_end = item->datum.span.offset + item->datum.span.length;
         tc_span rest = {name_end, item->span.offset + item->span.length - name_end};
         while (strcmp(datum->name, item->datum.name->text) != 0)
             datum++;
-        tc_buffer_printf(out, "%s%s", separator, datum->name);
-        if (item->length == NULL && is_vector(family, datum))
+        tc_buffer_printf(out, "  %s %s", is_range ? "range" : "protect", datum->name);
+        if (for_cloud && is_range && item->length == NULL && is_vector(family, datum))
             tc_buffer_printf(out, "[%zu]", datum->count);
         if (item->length == NULL)
             tc_buffer_puts(out, " ");
         tc_write_text(out, &job->model->source, rest);
+        tc_buffer_puts(out, "\n");
     }
-    tc_buffer_puts(out, "\n");
 }
 
 /* What analysis found, for those who do not have the whole problem. */
@@ -190,6 +191,22 @@ static tc_status write_gaps(tc_split_job *job, tc_buffer *out, const tc_family *
     return status;
 }
 
+static tc_status write_line(tc_split_job *job, tc_buffer *out, const tc_agents_block *block, const tc_statement *s,
+                            bool for_cloud) {
+    if (s->kind == TC_STATEMENT_RANGE || s->kind == TC_STATEMENT_PROTECT) {
+        write_items(job, out, &job->model->families[block->number], s, for_cloud);
+        return TC_OK;
+    }
+    tc_buffer_puts(out, "  ");
+    if (tc_is_loaded_param(s) && for_cloud)
+        return write_param(job, out, s, numbers_of(block, s));
+    if (tc_is_loaded_param(s))
+        tc_write_param(out, s, numbers_of(block, s));
+    else
+        tc_write_statement(out, &job->model->source, s->span);
+    return TC_OK;
+}
+
 static tc_status write_block(tc_split_job *job, tc_buffer *out, const tc_statement *statement, const char *fresh) {
     const tc_agents_block *block = statement->name->global->block;
     const tc_family *family = &job->model->families[block->number];
@@ -209,15 +226,8 @@ static tc_status write_block(tc_split_job *job, tc_buffer *out, const tc_stateme
     }
     tc_status status = TC_OK;
     for (const tc_statement *s = statement->block; s != NULL && status == TC_OK; s = s->next) {
-        if (!is_public_line(s))
-            continue;
-        tc_buffer_puts(out, "  ");
-        if (tc_is_loaded_param(s))
-            status = write_param(job, out, s, numbers_of(block, s));
-        else if (s->kind == TC_STATEMENT_RANGE)
-            write_range(job, out, family, s);
-        else
-            tc_write_statement(out, &job->model->source, s->span);
+        if (is_public_line(s))
+            status = write_line(job, out, block, s, true);
     }
     write_distances(out, family);
     if (found_gap && !gaps_differ)
@@ -430,13 +440,8 @@ static tc_uses uses_of(tc_split_job *job, const tc_statement *statement) {
 
 /* The block's lines, in their order: the order of nodes depends on it. */
 static void write_lines(tc_split_job *job, tc_buffer *out, const tc_statement *statement) {
-    for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
-        tc_buffer_puts(out, "  ");
-        if (tc_is_loaded_param(s))
-            tc_write_param(out, s, numbers_of(statement->name->global->block, s));
-        else
-            tc_write_statement(out, &job->model->source, s->span);
-    }
+    for (const tc_statement *s = statement->block; s != NULL; s = s->next)
+        (void)write_line(job, out, statement->name->global->block, s, false);
 }
 
 static tc_status split_family(tc_split_job *job, const tc_statement *statement) {
