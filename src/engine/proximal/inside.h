@@ -54,8 +54,7 @@ typedef struct tc_proximal_family {
     tc_interior **lifted;            /* kinks and bends, by worker: the objective without, in more variables */
     tc_set **sets;                   /* kinks, by worker */
     tc_real *reals;                  /* kinks, by worker: 2 dim */
-    struct tc_quadratic_kinks
-        *quadratic_kinks; /* kinks: a quadratic function and kinks of affine ones, in a box; or NULL */
+    struct tc_quadratic_kinks *quadratic_kinks; /* kinks: a quadratic function and kinks of affine ones; or NULL */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
@@ -152,17 +151,17 @@ bool tc_alone_interior(tc_alone *s);
 void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers,
                   tc_proximal_family *made);
 
-/* ---- the same where all but the kinks is quadratic, and these are of affine functions (quadratic_kinks.c) ----------
- */
+/* ---- the same where all but the kinks is quadratic, these are of affine functions, and so is the set
+ * (quadratic_kinks.c) ---- */
 
 typedef struct tc_quadratic_kinks tc_quadratic_kinks;
 /* NULL where the objective is another one. */
-tc_quadratic_kinks *tc_quadratic_kinks_new(tc_arena *arena, const tc_dag *dag, const struct tc_lift *lift, size_t dim,
-                                           size_t workers);
-/* For a block that has begun; then for each lane. False where no point was found. */
+tc_quadratic_kinks *tc_quadratic_kinks_new(tc_arena *arena, const tc_dag *dag, const struct tc_lift *lift,
+                                           const tc_family *family, size_t workers);
+/* For a block that has begun; then for each lane, with the member's set. False where no point was found. */
 void tc_quadratic_kinks_load(const tc_quadratic_kinks *q, const tc_proximal_block *b);
-bool tc_quadratic_kinks_step(const tc_quadratic_kinks *q, const tc_proximal_block *b, size_t lane, const double *lower,
-                             const double *upper, double *x);
+bool tc_quadratic_kinks_step(const tc_quadratic_kinks *q, const tc_proximal_block *b, size_t lane, tc_set *set,
+                             double *x);
 
 /* ---- what the ways share (proximal.c) ---------------------------------------------------------------------------- */
 

@@ -9,9 +9,7 @@ void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *
                   tc_proximal_family *made) {
     const tc_family *family = made->of->family;
     made->way = TC_PROXIMAL_KINKS;
-    if (made->of->projector->form == TC_PROJECTOR_BOX)
-        made->quadratic_kinks =
-            tc_quadratic_kinks_new(arena, model->dag, made->derivatives->lift, family->dim, workers);
+    made->quadratic_kinks = tc_quadratic_kinks_new(arena, model->dag, made->derivatives->lift, family, workers);
     made->lifted = TC_NEW(arena, tc_interior *, workers);
     made->sets = TC_NEW(arena, tc_set *, workers);
     made->reals = TC_NEW(arena, tc_real, workers * 2 * family->dim);
@@ -37,19 +35,15 @@ static void step_alone(const tc_proximal_block *b, size_t lane) {
             tc_proximal_bounded((double)x[c], family->sets[b->worker]->lower[c], family->sets[b->worker]->upper[c]);
 }
 
-/* By guesses, in a box; false where that fails. */
+/* By guesses; false where that fails. The member's own set decides, not those of its family. */
 static bool step_quickly(const tc_proximal_block *b, size_t lane) {
     const tc_proximal_family *family = b->family;
-    const tc_projector *projector = family->of->projector;
-    size_t dim = family->of->family->dim, member = b->first + lane;
-    double *lower = b->work->lower, *upper = b->work->upper, *x = b->work->x;
-    for (size_t c = 0; c < dim; c++) {
-        lower[c] = tc_coef_at(projector->lower[c], member);
-        upper[c] = tc_coef_at(projector->upper[c], member);
-    }
-    if (!tc_quadratic_kinks_step(family->quadratic_kinks, b, lane, lower, upper, x))
+    tc_set *set = family->sets[b->worker];
+    double *x = b->work->x;
+    tc_set_load(set, b->first + lane);
+    if (!tc_quadratic_kinks_step(family->quadratic_kinks, b, lane, set, x))
         return false;
-    for (size_t c = 0; c < dim; c++)
+    for (size_t c = 0; c < family->of->family->dim; c++)
         b->work->result[c * TC_LANES + lane] = x[c];
     return true;
 }

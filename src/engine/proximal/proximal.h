@@ -11,8 +11,9 @@
  *   - a box with at most one half-space, slab (two parallel ones), plane or ball: Newton's method over the set, side by
  * side;
  *   - an ellipsoid within a box: Newton's method on the box, and a one-dimensional equation for the multiplier;
- *   - a quadratic objective with kinks of affine functions, in a box: guesses of which kinks hold, until one confirms
- * itself;
+ *   - a quadratic objective with kinks of affine functions: guesses of which kinks and limits hold, until one confirms
+ *     itself; a member with another set than a box with half-spaces and planes that share no component goes to the
+ * next;
  *   - any other objective with kinks: the interior-point method on its lifted form (calculus/lift.h);
  *   - anything else: Newton's method over the set, each quadratic model minimised by the interior-point method.
  *
