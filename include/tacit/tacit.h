@@ -330,7 +330,7 @@ typedef struct tacit_run_options {
     size_t size;
     size_t seeds; /* simulate so many runs, from the promise's seed (1 without simulate) on, and summarise them; 0: one
                      run */
-    int no_reference;
+    int no_reference; /* no errors, and nothing is compared */
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round, up to 8 GiB of
      * them; 0: 3. */
     int rows_per_decade;
@@ -367,9 +367,36 @@ typedef struct tacit_run_facts {
     double feasible_probability;
     int feasible_shown;
     const double *feasible_bounds; /* m */
+    /* The same in words: "feeder[19] over by at most 33 of 2,020; all others hold, with probability 0.95"; and what is
+     * true, which is not released. NULL where there is nothing to say, and of sweep. */
+    const char *feasibility, *true_feasibility;
 } tacit_run_facts;
 TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_facts *facts);
 TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);
+
+/* What a result is compared with. Numbers are NAN, and worst is NULL, where they are not known. */
+typedef struct tacit_measures {
+    int is_known;
+    double x_error, mu_error, objective, max_violation;
+    const char *worst; /* the constraint that is violated most; NULL where all hold */
+} tacit_measures;
+
+/* Is a result better than doing nothing, and which part of its error is noise? Never released. Nothing is known with
+ * no_reference. Sentences are NULL where there is nothing to say. */
+typedef struct tacit_comparison {
+    size_t size;
+    int is_judged;              /* there was a solution, and a baseline */
+    int no_better_than_nothing; /* of many runs: half of them or more */
+    const char *verdict;        /* of run */
+    const char *error_parts;    /* of run: which part is noise */
+    tacit_measures baseline;    /* zero prices: every agent ignores the constraints */
+    tacit_measures slater_baseline;
+    tacit_measures noise_free;      /* the same run without noise, made after the one that is timed */
+    int is_converged;               /* noise_free: errors of at most 0.1 % */
+    const char *noise_free_missing; /* why there is none */
+} tacit_comparison;
+/* Of run and sweep. */
+TACIT_API tacit_status tacit_result_comparison(const tacit_result *result, tacit_comparison *facts);
 
 /* Writes the rows that were kept as a trace (docs/trace.md; the command keeps 60 per decade for it), and a page about
  * them. Of run and sweep. command: how to repeat it, for readers; may be NULL. An existing trace or page is replaced,
@@ -404,6 +431,8 @@ typedef struct tacit_sweep_point {
      * error; its two parts. The bias is an estimate, which may come out below zero. */
     double penalty, penalty_error, bias, spread;
     double x_error, mu_error, objective, max_violation; /* medians */
+    int no_better_than_nothing;                         /* half of the runs or more */
+    int privacy_is_free; /* noise moves x by less than the run without noise is from the solution */
 } tacit_sweep_point;
 TACIT_API size_t tacit_result_points(const tacit_result *sweep);
 TACIT_API tacit_status tacit_result_point(const tacit_result *sweep, size_t point, tacit_sweep_point *facts);

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import Error
+from .facts import Facts
 from .figures import price_text
 from .results import Audit, Bound, Check, Ledger, Plan, Result, Solution, Split
 from .runs import Run, Sweep
@@ -339,6 +340,7 @@ def _run(run: Run) -> str:
     return _card(
         _title("Run", _text(_outcome(run.runs))),
         _guarantee(run.plan, _reasons(run), True),
+        _verdict(run),
         _stopped(run),
         _promise(False, _text(broken.reason)) if broken and not run.interrupted else "",
         _checkpoints(traces) if traces else "",
@@ -351,20 +353,19 @@ def _run(run: Run) -> str:
 
 def _released(run: Run) -> str:
     """What released data alone say about the constraints."""
-    if len(run.runs) > 1 or not run.runs[0].feasible.probability > 0:
+    words = run.runs[0].feasibility if len(run.runs) == 1 else None
+    return "" if words is None else _line(f"Released data show: {_text(words)}.")
+
+
+def _verdict(run: Run) -> str:
+    """Whether it is better than doing nothing; the reasons why it is not are among the warnings, too."""
+    if run.verdict is None:
         return ""
-    feasible = run.runs[0].feasible
-    try:
-        constraints, equalities = run.problem.constraints, run.problem.equalities
-    except ValueError:
-        constraints, equalities = (), ()
-    shown = "show" if feasible.shown else "do not show"
-    parts = [f"{shown} that the result satisfies all {'inequalities' if equalities else 'constraints'}"]
-    if equalities:
-        widest = max(bound for name, bound in zip(constraints, feasible.bounds) if name in equalities)
-        parts = parts if len(equalities) < len(constraints) else []
-        parts.append(f"show that it keeps every equality to within {_number(widest)}")
-    return _line(f"Released data {', and '.join(parts)}, with probability {_short(feasible.probability)}.")
+    return _promise(not run.no_better_than_nothing, _text(run.verdict))
+
+
+def _worth(point: Facts) -> str:
+    return "worthless" if point.no_better_than_nothing else "free" if point.privacy_is_free else ""
 
 
 def _sweep(sweep: Sweep) -> str:
@@ -372,13 +373,15 @@ def _sweep(sweep: Sweep) -> str:
     if not points:
         words = f"<strong>Nothing was swept:</strong> {_text(sweep.reason or 'interrupted before it began')}"
         return _card(_title("Sweep"), _promise(False, words))
+    columns = ("penalty", "x_error", "mu_error", "objective", "max_violation")
     rows = [
-        [_short(one.epsilon), str(one.runs), *(_number(one[name]) for name in ("penalty", "x_error", "mu_error"))]
-        for one in points
+        [_short(one.epsilon), str(one.runs), *(_number(one[name]) for name in columns), _worth(one)] for one in points
     ]
-    free = sweep.json.get("without_noise") or {}
+    free, nothing = sweep.json.get("without_noise") or {}, sweep.baseline
     if free:
-        rows.append(["no noise", "1", "0", _number(free.get("x_error")), _number(free.get("mu_error"))])
+        rows.append(["no noise", "1", "0", *(_number(free.get(name)) for name in columns[1:]), ""])
+    if nothing:
+        rows.append(["zero prices", "", "", *(_number(nothing.get(name)) for name in columns[1:]), ""])
     low, high = sweep.slope_interval
     slope = ""
     if math.isfinite(sweep.slope):
@@ -388,7 +391,8 @@ def _sweep(sweep: Sweep) -> str:
         _title("Sweep", _text(f"{_count(len(points), 'epsilon')}, {_count(len(sweep.runs), 'run')}")),
         _promise(False, "<strong>NOT PRIVATE:</strong> simulated runs with noise from seeds."),
         _stopped(sweep),
-        _table(["epsilon", "runs", "penalty, mean", "error of x", "error of μ"], rows, 0),
+        _table(["epsilon", "runs", "penalty, mean", "error of x", "error of μ", "objective", "violation", ""], rows, 0),
+        *(_line(_text(sentence)) for sentence in sweep.json.get("worth") or []),
         slope,
         _note("Errors are medians. Simulation: not released."),
         _warnings(sweep),

@@ -220,10 +220,13 @@ def sweep(result: Sweep, what: str, ax: Any, label: str | None = None) -> Any:
     if is_log:
         ax.set_yscale("log")
     free = (result.json.get("without_noise") or {}).get(what)
-    levels = [float(free)] if free is not None and (free > 0 or not is_log) else []
-    for level in levels:
-        handles.append(draw_level(ax, palette, level, "without noise"))
-        labels.append("without noise")
+    nothing = None if result.baseline is None else result.baseline.get(what)
+    named = [("without noise", free), ("doing nothing", nothing)]
+    shown = [(name, float(level)) for name, level in named if level is not None and (level > 0 or not is_log)]
+    levels = [level for _, level in shown]
+    for name, level in shown:
+        handles.append(draw_level(ax, palette, level, name))
+        labels.append(name)
     if is_log:
         include(ax, np.concatenate([low[low > np.finfo(float).tiny], middle, high, levels]))
     if what == "penalty":

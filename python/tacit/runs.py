@@ -124,6 +124,19 @@ class OneRun:
         probability = float(self._facts.feasible_probability)
         return Facts(probability=probability, shown=bool(self._facts.feasible_shown), bounds=bounds)
 
+    @property
+    def feasibility(self) -> str | None:
+        """What released data alone show, in words; None where they show nothing.
+
+        "feeder[19] over by at most 33 of 2,020; all others hold, with probability 0.95"
+        """
+        return text_or_none(self._facts.feasibility)
+
+    @property
+    def true_feasibility(self) -> str | None:
+        """Which constraints hold in truth, in words. Never released."""
+        return text_or_none(self._facts.true_feasibility)
+
     @functools.cached_property
     def trace(self) -> Trace:
         """The kept rounds."""
@@ -149,6 +162,37 @@ class _Runs(Result):
     def runs(self) -> list[OneRun]:
         """Every run that was begun."""
         return [OneRun(self.problem, self._call, i) for i in range(lib.tacit_result_runs(self._call.result))]
+
+    @functools.cached_property
+    def _comparison(self) -> Facts:
+        return read(self._call, "tacit_comparison", lib.tacit_result_comparison)
+
+    def _measures(self, name: str) -> Facts | None:
+        facts = self._comparison[name]
+        left_out = ("is_known", "mu_error") if name != "noise_free" else ("is_known",)  # a baseline has no prices
+        return Facts({key: value for key, value in facts.items() if key not in left_out}) if facts.is_known else None
+
+    @property
+    def baseline(self) -> Facts | None:
+        """Doing nothing: zero prices, where every agent ignores the constraints. None with ``no_reference``.
+
+        x_error, objective, max_violation, and worst, the name of the constraint that is violated most. Never released.
+        """
+        return self._measures("baseline")
+
+    @property
+    def slater_baseline(self) -> Facts | None:
+        """Everybody at its Slater point; None where the problem has none."""
+        return self._measures("slater_baseline")
+
+    @property
+    def noise_free(self) -> Facts | None:
+        """The same run without noise: x_error, mu_error, objective, max_violation, and whether it has converged.
+
+        What it misses is the method's own error; the rest is noise. None with ``no_reference``.
+        """
+        facts = self._measures("noise_free")
+        return None if facts is None else Facts(facts, converged=self._comparison.is_converged)
 
     def _write(self, is_report: int, path: str | os.PathLike[str], command: str | None) -> None:
         texts = text_of(os.fspath(path), "path"), ffi.NULL if command is None else text_of(command, "command")
@@ -214,6 +258,30 @@ class Run(_Runs):
         """What released data alone show of the constraints at the result; of many runs at that of the first."""
         return self._one().feasible
 
+    @property
+    def feasibility(self) -> str | None:
+        """The same in words; None where released data show nothing."""
+        return self._one().feasibility
+
+    @property
+    def true_feasibility(self) -> str | None:
+        """Which constraints hold in truth, in words; of many runs at the result of the first. Never released."""
+        return self._one().true_feasibility
+
+    @property
+    def verdict(self) -> str | None:
+        """Is it better than doing nothing? A sentence; None where there is no solution to compare with."""
+        verdict: str | None = self._comparison.verdict
+        return verdict
+
+    @property
+    def no_better_than_nothing(self) -> bool | None:
+        """Whether a baseline is as good, in distance and in violation; None where there is nothing to compare with.
+
+        A result must be better by a tenth in one of the two. Of many runs half of them or more decide.
+        """
+        return bool(self._comparison.no_better_than_nothing) if self._comparison.is_judged else None
+
     @functools.cached_property
     def final(self) -> Facts:
         """The end: k, x_error, mu_error, objective, max_violation; of many runs the medians. True values."""
@@ -245,6 +313,18 @@ class Run(_Runs):
         from . import plots
 
         return plots.run(self, what, ax, label=label)
+
+    def compare(self) -> Any:
+        """A DataFrame: the result, the run without noise, and the baselines; objective, errors and violation of each."""
+        pandas = need("pandas", "compare()")
+        rows = {
+            "result": self.final,
+            "noise_free": self.noise_free,
+            "zero_prices": self.baseline,
+            "slater_point": self.slater_baseline,
+        }
+        known = {name: [row.get(key, np.nan) for key in NAMES] for name, row in rows.items() if row is not None}
+        return pandas.DataFrame.from_dict(known, orient="index", columns=list(NAMES))
 
     def _headline(self) -> str:
         if not self.runs:

@@ -9,6 +9,32 @@
 
 /* ---- traces ---- */
 
+static tc_trace_result result_of(const tc_baseline *baseline, const tc_model *model) {
+    if (baseline == NULL)
+        return (tc_trace_result){NAN, NAN, NAN, NULL};
+    return (tc_trace_result){.x_error = baseline->row.x_error,
+                             .objective = baseline->row.objective,
+                             .max_violation = baseline->row.max_violation,
+                             .worst = tc_baseline_worst(baseline, model)};
+}
+
+static void set_comparison(tc_trace *trace, const tc_comparison *made, const tc_model *model,
+                           const tc_reference *reference) {
+    const tc_row *quiet = made->noise_free == NULL || made->is_own ? NULL : tc_record_last(made->noise_free);
+    trace->reference_objective = reference == NULL ? NAN : reference->objective;
+    trace->nothing = result_of(made->zero, model);
+    trace->slater = result_of(made->slater, model);
+    trace->verdict = made->verdict;
+    trace->is_lost = made->lost;
+    trace->error_parts = made->parts;
+    if (quiet == NULL)
+        return;
+    trace->free_x_error = quiet->x_error;
+    trace->free_mu_error = quiet->mu_error;
+    trace->free_objective = quiet->objective;
+    trace->free_max_violation = quiet->max_violation;
+}
+
 tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char *command) {
     if (output->record_count == 0)
         return NULL;
@@ -20,7 +46,13 @@ tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char 
                                           output->wanted - output->record_count, output->wanted));
     if (output->keep_row_states)
         tc_trace_set_states(arena, trace, output->setup->model);
-    trace->reference_objective = output->target.reference == NULL ? NAN : output->target.reference->objective;
+    set_comparison(trace, &output->comparison, output->setup->model, output->target.reference);
+    if (!output->many) { /* of many each has its own */
+        trace->feasibility = output->released_words[0];
+        trace->true_feasibility = output->true_words[0];
+    }
+    if (output->comparison.advice != NULL)
+        tc_trace_note_add(arena, trace, output->comparison.advice);
     tc_trace_fact_add(arena, trace, "dual radius",
                       tc_arena_format(arena, "%.6g (%s)", output->setup->dual_radius,
                                       tc_radius_origin_name(output->setup->radius_origin)));
@@ -42,6 +74,7 @@ tc_trace *tc_sweep_trace(tc_arena *arena, const tc_sweep_output *output, const c
     if (output->sweep == NULL || finished_runs(output->sweep) == 0)
         return NULL;
     tc_trace *trace = tc_trace_new(arena, TC_TRACE_SWEEP, output->sweep->points[0].plan, true, command);
+    set_comparison(trace, &output->comparison, output->setup->model, output->target.reference);
     tc_trace_set_sweep(arena, trace, output->sweep);
     if (output->margin != NULL)
         tc_trace_fact_add(arena, trace, "margin", output->margin);

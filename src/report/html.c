@@ -127,6 +127,18 @@ const char *const tc_report_style[] = {
     ".promise{max-width:none;padding:10px 14px;border-left:4px solid var(--c2);background:var(--panel)}\n",
     ".promise.no{border-left-color:var(--warn)}\n",
     ".promise strong{letter-spacing:.02em}\n",
+    ".verdict{max-width:none;font-size:20px;line-height:1.4;font-weight:600;padding:14px 18px;margin:14px 0;"
+    "border-left:6px solid var(--c2);background:var(--panel)}\n",
+    ".verdict.no{border-left-color:var(--warn)}\n",
+    ".overview{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:8px 40px;align-items:start}\n",
+    ".words{margin:14px 0;font-size:15px}.words div{padding:6px 0;border-bottom:1px solid var(--rule)}"
+    ".words dt{color:var(--muted);font-size:13px}.words dd{margin:0;overflow-wrap:anywhere}\n",
+    ".results{width:100%}.results tr.answer>*{font-weight:600}.results td.bar{min-width:7.5em}"
+    ".results tbody th,.results tbody td{vertical-align:top;padding-top:7px;padding-bottom:7px;white-space:normal}\n",
+    ".results td small{font-weight:400}.track{display:block;height:7px;margin:5px 0 3px;background:var(--panel)}.track "
+    "span{display:block;height:7px;"
+    "min-width:1px}.track .own{background:var(--c0)}.track .other{background:var(--muted)}\n",
+    "@media (max-width:860px){.overview{grid-template-columns:minmax(0,1fr)}.verdict{font-size:18px}}\n",
     ".note{color:var(--muted);font-size:15px}\n",
     ".note strong{color:var(--warn)}\n",
     ".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:4px 28px;margin:18px "

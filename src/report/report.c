@@ -117,10 +117,30 @@ static void put_lead(tc_report *report, const char *title, const contents *c) {
     tc_buffer_puts(out, "</header>\n");
 }
 
+enum { MOST_SUMMARIES = 6 };
+
+/* Of the runs; a sweep has its verdict among its notes. */
+static void put_summaries(tc_report *report, const contents *c) {
+    size_t shown = 0;
+    if (c->run_count == 0)
+        return;
+    tc_buffer_puts(report->out, "<section id=\"summary\" class=\"summary\">\n<h2>In short</h2>\n");
+    for (size_t i = 0; i < c->count && shown < MOST_SUMMARIES; i++) {
+        if (c->sections[i].trace->kind != TC_TRACE_RUN)
+            continue;
+        tc_put_summary(report, &c->sections[i], c->run_count > 1);
+        shown++;
+    }
+    if (shown < c->run_count)
+        tc_buffer_printf(report->out, "<p class=\"note\">And %zu more runs below.</p>\n", c->run_count - shown);
+    tc_buffer_puts(report->out, "</section>\n");
+}
+
 static void put_page(tc_report *report, const char *title, const contents *c) {
     put_head(report, title);
     put_lead(report, title, c);
     tc_buffer_puts(report->out, "<main>\n");
+    put_summaries(report, c);
     for (size_t i = 0; i < c->run_group_count; i++) {
         if (c->runs[i].count > 1)
             tc_put_run_comparison(report, &c->runs[i]);

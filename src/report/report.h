@@ -80,6 +80,11 @@ typedef struct tc_trace_fit {
     double from, to;
 } tc_trace_fit;
 
+typedef struct tc_trace_result { /* what a result is compared with; numbers are NAN where not given */
+    double x_error, objective, max_violation;
+    const char *worst; /* the constraint that is violated most; NULL */
+} tc_trace_result;
+
 typedef struct tc_trace {
     tc_trace_kind kind;
     const char *problem; /* the problem file's name; NULL where not given (as below) */
@@ -103,12 +108,22 @@ typedef struct tc_trace {
     size_t point_count;
     const char *penalty; /* SWEEP: how the penalty is defined, a sentence; NULL */
     tc_trace_fit fit;
-    double free_x_error, free_mu_error; /* SWEEP: of the run without noise; NAN where not given */
-    double reference_objective;         /* RUN: f(x_0), that of the solution; NAN where not given */
-    tc_row *marks;                      /* MARKS: NAN where there is none; constraints and multipliers are NULL */
+    double free_x_error, free_mu_error; /* of the run without noise; NAN where not given, as below */
+    double free_objective, free_max_violation;
+    double reference_objective;      /* f(x_0), that of the solution */
+    tc_trace_result nothing, slater; /* zero prices, and the Slater point */
+    /* Sentences; NULL where not given. */
+    const char *verdict;          /* is the result better than doing nothing? */
+    bool is_lost;                 /* it is not */
+    const char *error_parts;      /* which part of the error is noise? */
+    const char *feasibility;      /* RUN: what was released shows of the constraints */
+    const char *true_feasibility; /* RUN: and what is true */
+    tc_row *marks;                /* MARKS: NAN where there is none; constraints and multipliers are NULL */
     size_t mark_count;
 } tc_trace;
 
+/* Nothing is given. */
+tc_trace tc_trace_empty(tc_trace_kind kind);
 /* A trace of a plan, without rows: facts, card, constraint names and a label ("laplace, tight", or "laplace, tacit" in
  * method tacit). A sweep has many plans: it takes any of them, and a card that only says that seeds are not private. */
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);

@@ -21,6 +21,19 @@ const char *tc_trace_kind_name(tc_trace_kind kind) {
     }
 }
 
+tc_trace tc_trace_empty(tc_trace_kind kind) {
+    const tc_trace_result none = {NAN, NAN, NAN, NULL};
+    return (tc_trace){.kind = kind,
+                      .free_x_error = NAN,
+                      .free_mu_error = NAN,
+                      .free_objective = NAN,
+                      .free_max_violation = NAN,
+                      .reference_objective = NAN,
+                      .nothing = none,
+                      .slater = none,
+                      .fit = {NAN, NAN, NAN, NAN, NAN, NAN}};
+}
+
 /* Grows when the count reaches a power of two. */
 static void *room_for_one(tc_arena *arena, void *items, size_t count, size_t size) {
     return (count & (count - 1)) == 0 ? tc_arena_grow(arena, items, count, count == 0 ? 1 : 2 * count, size) : items;
@@ -224,13 +237,9 @@ tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan,
     const tc_model *model = plan->model;
     const char *slash = strrchr(model->source.path, '/');
     tc_trace *trace = TC_NEW(arena, tc_trace, 1);
-    *trace = (tc_trace){.kind = kind,
-                        .problem = slash == NULL ? model->source.path : slash + 1,
-                        .command = command,
-                        .free_x_error = NAN,
-                        .free_mu_error = NAN,
-                        .reference_objective = NAN,
-                        .fit = {NAN, NAN, NAN, NAN, NAN, NAN}};
+    *trace = tc_trace_empty(kind);
+    trace->problem = slash == NULL ? model->source.path : slash + 1;
+    trace->command = command;
     trace->label = label_of(arena, plan);
     trace->constraints = TC_NEW(arena, const char *, model->constraint_count);
     trace->constraint_count = model->constraint_count;
@@ -301,7 +310,11 @@ void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep)
     if (without != NULL && without->row_count > 0) {
         trace->free_x_error = without->rows[without->row_count - 1].x_error;
         trace->free_mu_error = without->rows[without->row_count - 1].mu_error;
+        trace->free_objective = without->rows[without->row_count - 1].objective;
+        trace->free_max_violation = without->rows[without->row_count - 1].max_violation;
     }
+    for (size_t i = 0; i < sweep->worth_count; i++)
+        tc_trace_note_add(arena, trace, sweep->worth[i]);
     for (size_t i = 0; i < sweep->verdict_count; i++)
         tc_trace_note_add(arena, trace, sweep->verdict[i]);
 }

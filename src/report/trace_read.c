@@ -177,6 +177,12 @@ static bool read_text_key(trace_reader *reader, const char *key, const char *val
         {"label", &trace->label},
         {"command", &trace->command},
         {"penalty", &trace->penalty},
+        {"verdict", &trace->verdict},
+        {"error_parts", &trace->error_parts},
+        {"feasibility", &trace->feasibility},
+        {"true_feasibility", &trace->true_feasibility},
+        {"baseline_worst", &trace->nothing.worst},
+        {"slater_worst", &trace->slater.worst},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(key, texts[i].key) == 0) {
@@ -202,7 +208,15 @@ static bool read_key(trace_reader *reader, const char *key, const char *value) {
         {"fit_to", &trace->fit.to},
         {"free_x_error", &trace->free_x_error},
         {"free_mu_error", &trace->free_mu_error},
+        {"free_objective", &trace->free_objective},
+        {"free_max_violation", &trace->free_max_violation},
         {"reference_objective", &trace->reference_objective},
+        {"baseline_x_error", &trace->nothing.x_error},
+        {"baseline_objective", &trace->nothing.objective},
+        {"baseline_max_violation", &trace->nothing.max_violation},
+        {"slater_x_error", &trace->slater.x_error},
+        {"slater_objective", &trace->slater.objective},
+        {"slater_max_violation", &trace->slater.max_violation},
     };
     if (strcmp(key, "kind") == 0)
         return read_kind(reader, value);
@@ -214,6 +228,8 @@ static bool read_key(trace_reader *reader, const char *key, const char *value) {
         tc_trace_card_add(reader->arena, trace, value);
     else if (strcmp(key, "equality") == 0)
         tc_trace_equality_add(reader->arena, trace, value);
+    else if (strcmp(key, "no_better_than_nothing") == 0)
+        trace->is_lost = strcmp(value, "yes") == 0;
     else if (!read_text_key(reader, key, value)) {
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
             if (strcmp(key, numbers[i].key) == 0)
@@ -549,11 +565,7 @@ tc_status tc_trace_parse(tc_arena *arena, const char *path, const char *text, si
     reader.text = text;
     reader.end = text + length;
     *trace = reader.trace = TC_NEW(arena, tc_trace, 1);
-    *reader.trace = (tc_trace){.kind = TC_TRACE_RUN,
-                               .free_x_error = NAN,
-                               .free_mu_error = NAN,
-                               .reference_objective = NAN,
-                               .fit = {NAN, NAN, NAN, NAN, NAN, NAN}};
+    *reader.trace = tc_trace_empty(TC_TRACE_RUN);
     return read_trace(&reader) ? TC_OK : TC_BAD_PROBLEM;
 }
 

@@ -43,6 +43,24 @@ static void put_optional(FILE *out, const char *key, double value) {
     (void)fputc('\n', out);
 }
 
+/* "baseline_x_error" and so on. */
+static void put_result(FILE *out, const char *of, const tc_trace_result *result) {
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"x_error", result->x_error}, {"objective", result->objective}, {"max_violation", result->max_violation}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s_%s", of, numbers[i].name);
+        put_optional(out, key, numbers[i].value);
+    }
+    if (result->worst != NULL) {
+        (void)fprintf(out, "# %s_worst: ", of);
+        put_value(out, result->worst);
+    }
+}
+
 static void put_comments(FILE *out, const tc_trace *trace) {
     (void)fputs("# tacit trace 1\n", out);
     put(out, "kind", tc_trace_kind_name(trace->kind));
@@ -64,7 +82,17 @@ static void put_comments(FILE *out, const tc_trace *trace) {
     put_optional(out, "fit_to", trace->fit.to);
     put_optional(out, "free_x_error", trace->free_x_error);
     put_optional(out, "free_mu_error", trace->free_mu_error);
+    put_optional(out, "free_objective", trace->free_objective);
+    put_optional(out, "free_max_violation", trace->free_max_violation);
     put_optional(out, "reference_objective", trace->reference_objective);
+    put_result(out, "baseline", &trace->nothing);
+    put_result(out, "slater", &trace->slater);
+    put(out, "verdict", trace->verdict);
+    if (trace->verdict != NULL)
+        put(out, "no_better_than_nothing", trace->is_lost ? "yes" : "no");
+    put(out, "error_parts", trace->error_parts);
+    put(out, "feasibility", trace->feasibility);
+    put(out, "true_feasibility", trace->true_feasibility);
     for (size_t i = 0; i < trace->note_count; i++)
         put(out, "note", trace->notes[i]);
     for (size_t i = 0; i < trace->card_count; i++)

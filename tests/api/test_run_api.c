@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,38 @@ static void remarks_are_the_warnings_of_text_and_json(void **state) {
     tacit_result_free(result);
     assert_int_equal(tacit_plan(problem, &promise, NULL, &result, NULL), TACIT_OK);
     assert_non_null(strstr(tacit_result_remarks(result), few));
+    tacit_result_free(result);
+    tacit_problem_free(problem);
+}
+
+/* With zero prices home i wants (1, i) and the car 1.5: 5 of 5 in the first hour with the car's, 7.5 in the second. */
+static void what_a_run_is_compared_with_can_be_read(void **state) {
+    (void)state;
+    tacit_problem *problem = load();
+    tacit_promise promise = from_seed(1);
+    tacit_run_options wishes = run_options();
+    tacit_result *result = run(problem, &promise, NULL);
+    tacit_comparison facts = {.size = sizeof facts};
+    tacit_run_facts older = {.size = offsetof(tacit_run_facts, feasibility)};
+    assert_int_equal(tacit_result_comparison(result, &facts), TACIT_OK);
+    assert_true(facts.is_judged && !facts.no_better_than_nothing && facts.baseline.is_known);
+    assert_true(fabs(facts.baseline.max_violation - 2.5) < 1e-6 && fabs(facts.baseline.objective) < 1e-6);
+    assert_string_equal(facts.baseline.worst, "feeder[2]");
+    assert_true(isnan(facts.baseline.mu_error) && !facts.slater_baseline.is_known);
+    assert_true(isnan(facts.slater_baseline.objective) && facts.slater_baseline.worst == NULL);
+    assert_true(facts.noise_free.is_known && facts.noise_free.mu_error >= 0 && facts.noise_free_missing == NULL);
+    assert_int_equal(strncmp(facts.verdict, "Better than doing nothing", 25), 0);
+    tacit_run_facts run_facts = facts_of(result, 0);
+    assert_int_equal(tacit_result_run(result, 0, &older), TACIT_OK); /* a program that does not know the words */
+    assert_true(older.rounds == run_facts.rounds && older.feasibility == NULL && older.true_feasibility == NULL);
+    assert_non_null(strstr(run_facts.feasibility, ", with probability 0.95"));
+    assert_non_null(run_facts.true_feasibility);
+    assert_int_equal(tacit_result_comparison(result, NULL), TACIT_BAD_USAGE);
+    tacit_result_free(result);
+    wishes.no_reference = 1;
+    result = run(problem, &promise, &wishes);
+    assert_int_equal(tacit_result_comparison(result, &facts), TACIT_OK);
+    assert_true(!facts.is_judged && !facts.baseline.is_known && !facts.noise_free.is_known && facts.verdict == NULL);
     tacit_result_free(result);
     tacit_problem_free(problem);
 }
@@ -756,6 +789,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_a_run_are_those_of_its_json),
         cmocka_unit_test(remarks_are_the_warnings_of_text_and_json),
+        cmocka_unit_test(what_a_run_is_compared_with_can_be_read),
         cmocka_unit_test(a_run_without_a_seed_is_private_and_never_the_same),
         cmocka_unit_test(each_of_many_runs_is_the_run_of_its_seed),
         cmocka_unit_test(rows_have_states_if_asked),

@@ -151,7 +151,8 @@ def test_a_sweep_has_its_points_and_its_slope(paper):
     sweep = paper.sweep(epsilons=[0.5, 1, 2], seeds=3, rounds=100)
     card = read(sweep)
     assert "3 epsilons, 9 runs" in card.text and "NOT PRIVATE" in card.text
-    assert card.cells[5::5] == ["0.5", "1", "2", "no noise"]
+    assert card.cells[8::8] == ["0.5", "1", "2", "no noise", "zero prices"]
+    assert sweep.json["worth"][0] in card.text
     assert notebook._number(sweep.slope, 3) in card.text
 
 

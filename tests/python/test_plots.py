@@ -303,7 +303,7 @@ def test_a_sweep_without_reference_draws_the_penalty_and_says_so(paper):
 def test_a_figure_with_zeros_is_drawn_on_a_linear_axis(swept):
     points = [Facts(point, max_violation=0.0) for point in swept.points]
     nothing = {"slope": math.nan, "slope_interval": (math.nan, math.nan), "reason": None}
-    fake = types.SimpleNamespace(points=points, json=swept.json, runs=swept.runs, **nothing)
+    fake = types.SimpleNamespace(points=points, json=swept.json, runs=swept.runs, baseline=None, **nothing)
     assert draw(plots.sweep(fake, "max_violation", None)).get_yscale() == "linear"
 
 

@@ -76,6 +76,33 @@ def test_many_seeds_are_those_of_the_command(examples, paper, command):
     assert run.summary.x_error.median == pytest.approx(np.median(errors), abs=1e-15)
 
 
+def test_what_runs_are_compared_with_is_that_of_the_command(examples, command):
+    problem = tacit.Problem(examples / "dispatch.tacit")
+    printed, run = command("run", examples / "dispatch.tacit", "--rounds", "200", "--seed", "3"), problem.run(rounds=200, seed=3)
+    for name in ("baseline", "slater_baseline", "noise_free"):
+        facts = getattr(run, name)
+        for key in ("x_error", "objective", "max_violation"):
+            assert facts[key] == printed[name][key]
+    assert run.noise_free.mu_error == printed["noise_free"]["mu_error"]
+    assert run.noise_free.converged is printed["converged"] is False
+    assert (run.baseline.worst, run.slater_baseline.worst) == ("balance", None)
+    assert (run.verdict, run.no_better_than_nothing) == (printed["verdict"], printed["no_better_than_nothing"])
+    assert run.feasibility == printed["feasibility"]["sentence"]
+    assert run.true_feasibility == printed["true_feasibility"]
+    assert "off by" in run.true_feasibility
+    frame = run.compare()
+    assert list(frame.index) == ["result", "noise_free", "zero_prices", "slater_point"]
+    assert frame.loc["zero_prices", "max_violation"] == run.baseline.max_violation
+    bare = problem.run(rounds=20, seed=3, no_reference=True)
+    assert (bare.baseline, bare.noise_free, bare.verdict, bare.no_better_than_nothing) == (None, None, None, None)
+    swept = problem.sweep(rounds=200, seeds=2, epsilons=[1e-4, 1])
+    assert [point.no_better_than_nothing for point in swept.points] == [True, False]
+    assert swept.baseline == run.baseline
+    assert "privacy_is_free" in swept.frame().columns
+    lost = problem.run(rounds=200, seed=3, epsilon=1e-4)
+    assert lost.no_better_than_nothing is True and lost.verdict in lost.warnings
+
+
 def test_states_that_were_not_kept_say_how_to_keep_them(paper):
     run = paper.run(rounds=300, seeds=3)
     assert run.x["a1"].shape == (2,)

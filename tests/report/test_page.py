@@ -164,7 +164,7 @@ class Whole(Case):
             self.assertEqual(cell, f"{value:.4g}".ljust(6, "0"))
 
     def test_it_says_what_is_not_released_and_how_to_repeat_it(self):
-        self.assertEqual(self.words.count("Simulation: not released."), 1 + 2 + 1)
+        self.assertEqual(self.words.count("Simulation: not released."), 1 + 2 + 1 + 2)
         self.assertIn("tacit run examples/paper.tacit --calibration published --constants declared --seeds 40", self.words)
         self.assertEqual(self.words.count("GUARANTEE: NOT PRIVATE"), 2)
         self.assertIn('class="promise no"', self.text)
@@ -531,6 +531,61 @@ class Real(Case):
         self.assertEqual(stat.S_IMODE((self.here / "sweep.csv").stat().st_mode), 0o600)
 
 
+class Summary(Case):
+    """What somebody with two minutes reads."""
+
+    def made(self, *options):
+        trace, page = self.here / "run.csv", self.here / "run.html"
+        done = subprocess.run([TACIT, "run", SOURCE / "examples/dispatch.tacit", "--rounds", "2000", *options, "--trace", trace,
+                               "--report", page, "--json"], capture_output=True, text=True, timeout=1200)
+        return json.loads(done.stdout), trace, page.read_text()
+
+    def summary(self, text):
+        return re.search(r'<section id="summary".*?</section>', text, re.DOTALL).group(0)
+
+    def test_it_has_the_numbers_of_the_run_and_the_trace_gives_the_same_page(self):
+        answer, trace, text = self.made("--seed", "3")
+        self.assertEqual(self.page(str(trace), name="again.html"), text)
+        words = " ".join("".join(Reader(self.summary(text)).text).split())
+        self.assertIn(answer["verdict"], words)
+        self.assertIn(answer["feasibility"]["sentence"], words)
+        self.assertIn(answer["true_feasibility"], words)
+        self.assertIn(answer["error_parts"], words)
+        self.assertIn("Would be hidden, with fresh noise", words)
+        rows = {name: [float(cell.replace("\u2212", "-")) for cell in re.findall(r'<td class="bar">([^<]+)', row)]
+                for name, row in re.findall(r'<th scope="row">([^<]+)(.*?)</tr>', self.summary(text), re.DOTALL)}
+        expected = {"Private answer": answer["final"], "Without noise": answer["noise_free"],
+                    "Doing nothing": answer["baseline"], "Slater point": answer["slater_baseline"]}
+        self.assertEqual(set(rows), {*expected, "Solution"})
+        for name, of in expected.items():
+            for cell, key in zip(rows[name], ("objective", "max_violation", "x_error")):
+                self.assertAlmostEqual(cell, of[key], delta=1e-3 * abs(of[key]) + 1e-9)
+        self.assertAlmostEqual(rows["Solution"][0], answer["reference"]["objective"], delta=1e-2)
+
+    def test_what_is_worth_nothing_is_marked(self):
+        answer, _, text = self.made("--seeds", "3", "--epsilon", "1e-4")
+        self.assertTrue(answer["no_better_than_nothing"])
+        self.assertIn('<p class="verdict no">NO BETTER THAN DOING NOTHING', text)
+        self.assertIn('<p class="verdict">Better', self.made("--seeds", "3")[2])
+
+    def test_an_older_trace_has_what_it_has(self):
+        text = self.summary(self.page(self.write("old.csv", example_traces.run(seeds=2))))
+        self.assertNotIn('class="verdict', text)
+        self.assertNotIn("Doing nothing", text)
+        self.assertIn("Solution", text)
+
+    def test_a_sweep_has_cost_and_baselines_beside_its_epsilons(self):
+        trace = self.here / "sweep.csv"
+        done = subprocess.run([TACIT, "sweep", SOURCE / "examples/dispatch.tacit", "--rounds", "300", "--seeds", "3", "--epsilons",
+                               "1e-4,1", "--trace", trace, "--json"], capture_output=True, text=True, timeout=1200)
+        answer = json.loads(done.stdout)
+        words = " ".join("".join(Reader(self.page(str(trace), name="sweep.html")).text).split())
+        for sentence in answer["worth"]:
+            self.assertIn(sentence, words)
+        for name in ("cost f(x)", "zero prices", "Slater point", "no noise"):
+            self.assertIn(name, words)
+
+
 @unittest.skipIf(browser.CHROMIUM is None, "there is no Chromium here")
 class Seen(Case):
     """In Debian's Chromium."""
@@ -557,14 +612,14 @@ class Seen(Case):
         self.assertGreater(colours.get(bytes.fromhex(line), 0), more_than)
 
     def test_wide_and_light(self):
-        picture, colours = self.look(1280, 1500, dark=False)
+        picture, colours = self.look(1280, 2100, dark=False)
         self.has_ink(colours, "0072b2", 1500)
-        left, right = picture.colours(60, 550, 620, 1400), picture.colours(660, 550, 1220, 1400)
+        left, right = picture.colours(60, 1000, 620, 2000), picture.colours(660, 1000, 1220, 2000)
         for side in (left, right):  # two plots beside each other
             self.has_ink(side, "0072b2", 500)
 
     def test_wide_and_dark(self):
-        _, colours = self.look(1280, 1500, dark=True)
+        _, colours = self.look(1280, 2100, dark=True)
         self.has_ink(colours, "56b4e9", 1500)
 
     def test_narrow(self):

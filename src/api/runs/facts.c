@@ -4,6 +4,7 @@
 #include "base/sized.h"
 
 #include <math.h>
+#include <stddef.h>
 
 tacit_row tc_row_facts(const tc_model *model, const tc_row *row) {
     return (tacit_row){.size = sizeof(tacit_row),
@@ -60,6 +61,7 @@ tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_
     const tc_record *record = record_of(result, run, &epsilon);
     if (record == NULL || facts == NULL)
         return TACIT_BAD_USAGE;
+    const tc_run_output *words = result->of.run;
     const tacit_run_facts all = {.is_seeded = record->seeded,
                                  .seed = record->seed,
                                  .epsilon = epsilon,
@@ -73,8 +75,10 @@ tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_
                                  .has_states = has_states(record),
                                  .feasible_probability = record->feasibility.probability,
                                  .feasible_shown = record->feasibility.shown,
-                                 .feasible_bounds = record->feasibility.bounds};
-    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+                                 .feasible_bounds = record->feasibility.bounds,
+                                 .feasibility = words == NULL ? NULL : words->released_words[run],
+                                 .true_feasibility = words == NULL ? NULL : words->true_words[run]};
+    return tc_fill_sized(facts, offsetof(tacit_run_facts, feasibility), &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 
 tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts) {
@@ -110,6 +114,41 @@ tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t famil
     return TACIT_OK;
 }
 
+/* ---- what they are compared with ---- */
+
+static tacit_measures measures_of(const tc_model *model, const tc_row *row, bool has_mu) {
+    if (row == NULL)
+        return (tacit_measures){.x_error = NAN, .mu_error = NAN, .objective = NAN, .max_violation = NAN};
+    size_t worst = tc_worst_row(model, row->constraints);
+    return (tacit_measures){.is_known = 1,
+                            .x_error = row->x_error,
+                            .mu_error = has_mu ? row->mu_error : NAN,
+                            .objective = row->objective,
+                            .max_violation = row->max_violation,
+                            .worst = worst == model->constraint_count ? NULL : model->constraints[worst].name};
+}
+
+tacit_status tacit_result_comparison(const tacit_result *result, tacit_comparison *facts) {
+    const tc_comparison *made = result == NULL             ? NULL
+                                : result->of.run != NULL   ? &result->of.run->comparison
+                                : result->of.sweep != NULL ? &result->of.sweep->comparison
+                                                           : NULL;
+    if (made == NULL || facts == NULL)
+        return TACIT_BAD_USAGE;
+    const tc_model *model = result->model;
+    const tacit_comparison all = {
+        .is_judged = made->judged,
+        .no_better_than_nothing = made->lost,
+        .verdict = made->verdict,
+        .error_parts = made->parts,
+        .baseline = measures_of(model, made->zero == NULL ? NULL : &made->zero->row, false),
+        .slater_baseline = measures_of(model, made->slater == NULL ? NULL : &made->slater->row, false),
+        .noise_free = measures_of(model, made->noise_free == NULL ? NULL : tc_record_last(made->noise_free), true),
+        .is_converged = made->noise_free != NULL && made->arrival.arrived,
+        .noise_free_missing = made->missing};
+    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+}
+
 /* ---- sweeps ---- */
 
 size_t tacit_result_points(const tacit_result *result) {
@@ -133,8 +172,12 @@ tacit_status tacit_result_point(const tacit_result *result, size_t point, tacit_
                                    .x_error = medians.x_error,
                                    .mu_error = medians.mu_error,
                                    .objective = medians.objective,
-                                   .max_violation = medians.max_violation};
-    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+                                   .max_violation = medians.max_violation,
+                                   .no_better_than_nothing = from->is_lost,
+                                   .privacy_is_free = from->is_free};
+    return tc_fill_sized(facts, offsetof(tacit_sweep_point, no_better_than_nothing), &all, sizeof all)
+               ? TACIT_OK
+               : TACIT_BAD_USAGE;
 }
 
 tacit_status tacit_result_slope(const tacit_result *result, double *slope, double *low, double *high) {

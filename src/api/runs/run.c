@@ -169,6 +169,20 @@ static void judge_progress(tc_arena *arena, tc_run_output *output) {
                         output->many ? "s" : "", x, x_after, output->many ? " (medians)" : "");
 }
 
+/* Sentences for whoever asks for them one by one. */
+static void put_in_words(tc_arena *arena, tc_run_output *output) {
+    const tc_model *model = output->setup->model;
+    output->released_words = TC_NEW(arena, const char *, output->record_count + 1);
+    output->true_words = TC_NEW(arena, const char *, output->record_count + 1);
+    for (size_t i = 0; i < output->record_count && model->constraint_count > 0; i++) {
+        const tc_record *record = &output->records[i];
+        if (record->feasibility.probability > 0)
+            output->released_words[i] = tc_feasibility_sentence(arena, model, &record->feasibility);
+        if (tc_record_last(record) != NULL)
+            output->true_words[i] = tc_rows_sentence(arena, model, tc_record_last(record)->constraints);
+    }
+}
+
 /* One outcome for all runs: the worst, with its reason. */
 static void sum_up(tc_arena *arena, tc_run_output *output) {
     size_t diverged = 0, stopped = output->wanted - output->record_count;
@@ -243,8 +257,10 @@ static tc_status run_rounds(run_job *job) {
     }
     if (status != TC_OK && why != NULL)
         tc_work_say(work, "%s", why);
-    if (status == TC_OK)
+    if (status == TC_OK) {
         sum_up(work->arena, output);
+        put_in_words(work->arena, output);
+    }
     return status;
 }
 

@@ -33,7 +33,9 @@ typedef struct tc_run_output {
     const char *outcome, *reason; /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
     tc_record *records;           /* of runs that were begun; NULL: nothing was run */
     size_t record_count;
-    tc_record *finished; /* those that were not interrupted: quantiles are over these */
+    const char **released_words; /* by record: what was released shows of the constraints; NULL for nothing */
+    const char **true_words;     /* and what is true */
+    tc_record *finished;         /* those that were not interrupted: quantiles are over these */
     size_t finished_count;
     size_t wanted;       /* runs asked for */
     const char *warning; /* a sentence, or NULL */

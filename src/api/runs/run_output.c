@@ -81,19 +81,13 @@ static void json_state(tc_json *json, const tc_model *model, const tc_record *re
     tc_json_numbers(json, "g", tc_record_last(record)->constraints, model->constraint_count);
 }
 
-/* "g1 over by 0.1 of 10; all others hold"; NULL without constraints. */
-static const char *truth_of(tc_arena *arena, const tc_model *model, const tc_record *record) {
-    const tc_row *last = tc_record_last(record);
-    return last == NULL || model->constraint_count == 0 ? NULL : tc_rows_sentence(arena, model, last->constraints);
-}
-
 static void json_single(tc_json *json, const tc_run_output *output) {
     const tc_record *record = output->records;
     json_row(json, "final", tc_record_last(record));
     json_checkpoints(json, output, record);
     json_state(json, output->setup->model, record);
     tc_feasibility_json(json, output->setup->model, &record->feasibility);
-    tc_json_string(json, "true_feasibility", truth_of(json->out->arena, output->setup->model, record));
+    tc_json_string(json, "true_feasibility", output->true_words[0]);
 }
 
 static void json_summary(tc_json *json, const tc_row_quantiles *summary) {
@@ -123,7 +117,7 @@ static void json_runs(tc_json *json, const tc_run_output *output) {
         if (output->keep_states && tc_record_last(record) != NULL)
             json_values(json, output->setup->model, record);
         tc_feasibility_json(json, output->setup->model, &record->feasibility);
-        tc_json_string(json, "true_feasibility", truth_of(json->out->arena, output->setup->model, record));
+        tc_json_string(json, "true_feasibility", output->true_words[i]);
         tc_json_close_object(json);
     }
     tc_json_close_array(json);
@@ -377,14 +371,10 @@ static void text_single(const tc_run_output *output, bool full, tc_buffer *out) 
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);
     if (record->feasibility.probability > 0)
-        tc_options_wrap(out,
-                        tc_arena_format(out->arena, "What was released shows: %s.",
-                                        tc_feasibility_sentence(out->arena, model, &record->feasibility)),
+        tc_options_wrap(out, tc_arena_format(out->arena, "What was released shows: %s.", output->released_words[0]), 0);
+    if (output->true_words[0] != NULL)
+        tc_options_wrap(out, tc_arena_format(out->arena, "In truth (%s): %s.", TC_NOT_RELEASED, output->true_words[0]),
                         0);
-    if (model->constraint_count > 0)
-        tc_options_wrap(
-            out,
-            tc_arena_format(out->arena, "In truth (%s): %s.", TC_NOT_RELEASED, truth_of(out->arena, model, record)), 0);
 }
 
 /* ---- is it better than doing nothing, and which part of the error is noise? ---- */

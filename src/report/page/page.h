@@ -93,6 +93,11 @@ void tc_put_cell(tc_buffer *out, double value);
 /* "0.21 to 0.35" in a second line of a cell. */
 void tc_put_span(tc_buffer *out, double low, double high);
 
+/* The card's headline: "private: messages only, ..."; NULL where there is none. */
+const char *tc_promise_of(tc_arena *arena, const tc_trace *trace);
+/* What was asked of a run, what is hidden, and whether it is worth it. */
+void tc_put_summary(tc_report *report, const tc_section *section, bool is_titled);
+
 void tc_put_run(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
 void tc_put_run_comparison(tc_report *report, const tc_section_group *group);

@@ -261,7 +261,7 @@ static const char sweep_promise[] =
 /* ---- what is promised -------------------------------------------------------------------------------------------- */
 
 /* The card's headline: the lines from "GUARANTEE: " to the rule below. */
-static const char *promise_of(tc_arena *arena, const tc_trace *trace) {
+const char *tc_promise_of(tc_arena *arena, const tc_trace *trace) {
     static const char head[] = "GUARANTEE: ";
     for (size_t i = 0; i < trace->card_count; i++) {
         if (strncmp(trace->card[i], head, sizeof head - 1) != 0)
@@ -297,7 +297,7 @@ static size_t reasons_of(const tc_trace *trace, tc_buffer *text) {
 
 /* Whether it is private. */
 static bool put_promise(tc_report *report, const tc_trace *trace) {
-    const char *promise = promise_of(report->arena, trace);
+    const char *promise = tc_promise_of(report->arena, trace);
     if (promise == NULL)
         return false;
     /* Traces of 0.1 say "private, unit ...". */

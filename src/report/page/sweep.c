@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum column { PENALTY, X_ERROR, MU_ERROR, VIOLATION } column;
+typedef enum column { PENALTY, X_ERROR, MU_ERROR, OBJECTIVE, VIOLATION } column;
 
 typedef struct epsilon_tally { /* one epsilon */
     double epsilon;
@@ -22,6 +22,8 @@ static double value_of(const tc_trace_point *point, column what) {
         return point->x_error;
     case MU_ERROR:
         return point->mu_error;
+    case OBJECTIVE:
+        return point->objective;
     case VIOLATION:
     default:
         return point->max_violation;
@@ -181,6 +183,19 @@ static void put_error(tc_report *report, const tc_section *section, column what,
                   "Line: median; band: 10 to 90\xc2\xa0%; thin lines: smallest and largest.", plot);
 }
 
+enum { COLUMNS = 5 };
+
+/* A line of the table for what the runs are compared with; none where it is not given. */
+static void put_other(tc_report *report, const char *name, double x, double mu, double cost, double violation) {
+    const double cells[] = {x, mu, cost, violation};
+    if (!isfinite(cost))
+        return;
+    tc_buffer_printf(report->out, "<tr><th scope=\"row\">%s</th><td></td><td></td><td></td>", name);
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+        tc_put_cell(report->out, cells[i]);
+    tc_buffer_puts(report->out, "</tr>\n");
+}
+
 static void put_table(tc_report *report, const tc_trace *trace) {
     tc_buffer *out = report->out;
     tc_buffer_puts(out,
@@ -188,18 +203,19 @@ static void put_table(tc_report *report, const tc_trace *trace) {
                    "round; medians, and below them 10 to 90\xc2\xa0%.</caption>\n<thead><tr><th "
                    "scope=\"col\">epsilon</th><th scope=\"col\">runs</th><th scope=\"col\">penalty, mean</th><th "
                    "scope=\"col\">penalty, median</th><th scope=\"col\">error of x</th><th scope=\"col\">error of μ"
-                   "</th><th scope=\"col\">largest violation</th></tr></thead>\n<tbody>\n");
-    static const column columns[] = {PENALTY, X_ERROR, MU_ERROR, VIOLATION};
-    epsilon_tally *tallies[4];
+                   "</th><th scope=\"col\">cost f(x)</th><th scope=\"col\">largest violation</th></tr></thead>\n"
+                   "<tbody>\n");
+    static const column columns[] = {PENALTY, X_ERROR, MU_ERROR, OBJECTIVE, VIOLATION};
+    epsilon_tally *tallies[COLUMNS];
     size_t count = 0;
-    for (size_t c = 0; c < 4; c++)
+    for (size_t c = 0; c < COLUMNS; c++)
         tallies[c] = tally_up(report->arena, trace, columns[c], &count);
     for (size_t i = 0; i < count; i++) {
         tc_buffer_puts(out, "<tr><th scope=\"row\">");
         tc_put_grouped(out, tc_arena_format(report->arena, "%.4g", tallies[0][i].epsilon));
         tc_buffer_printf(out, "</th><td>%zu</td>", tallies[0][i].runs);
         tc_put_cell(out, tallies[0][i].mean);
-        for (size_t c = 0; c < 4; c++) {
+        for (size_t c = 0; c < COLUMNS; c++) {
             const tc_quantiles *q = &tallies[c][i].quantiles;
             tc_buffer_puts(out, "<td>");
             tc_put_number(out, q->median, 4);
@@ -209,6 +225,13 @@ static void put_table(tc_report *report, const tc_trace *trace) {
         }
         tc_buffer_puts(out, "</tr>\n");
     }
+    put_other(report, "no noise", trace->free_x_error, trace->free_mu_error, trace->free_objective,
+              trace->free_max_violation);
+    if (isfinite(trace->reference_objective))
+        put_other(report, "solution", 0, 0, trace->reference_objective, 0);
+    put_other(report, "zero prices", trace->nothing.x_error, NAN, trace->nothing.objective,
+              trace->nothing.max_violation);
+    put_other(report, "Slater point", trace->slater.x_error, NAN, trace->slater.objective, trace->slater.max_violation);
     tc_buffer_puts(out, "</tbody></table></div>\n");
 }
 
