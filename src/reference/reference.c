@@ -217,7 +217,8 @@ static double norm(const double *v, size_t count) {
 static double judge_point(solution_attempt *a) {
     tc_judge_repair(a->judge, a->x, a->mu);
     tc_certificate found = tc_judge_point(a->judge, a->x, a->mu);
-    if (!(found.residual < a->best->residual))
+    /* a point that cannot be judged is still a better guess than the start */
+    if (!(found.residual < a->best->residual) && isfinite(a->best->residual))
         return found.residual;
     memcpy(a->best->x, a->x, a->model->state_count * sizeof *a->x);
     memcpy(a->best->mu, a->mu, a->model->constraint_count * sizeof *a->mu);
@@ -410,10 +411,12 @@ static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *de
         a->options.what = "least norm";
         completed = refine(arena, a, search);
     }
-    if (completed)
+    if (completed && isfinite(a->best->residual))
         snap(a);
     else
         (void)judge_iterate(a);
+    if (!(a->best->residual <= a->tolerance)) /* no solution: no distance from another one is known */
+        a->best->error_x = a->best->error_mu = INFINITY;
     a->best->outcome = completed ? judge_outcome(a->best, a->model, a->tolerance) : TC_SOLVE_INTERRUPTED;
 }
 
