@@ -219,6 +219,41 @@ static void what_a_run_is_compared_with_can_be_read(void **state) {
     tacit_problem_free(problem);
 }
 
+static int note_the_end(void *context, const tacit_row *row) {
+    if (row->k == 200)
+        *(int *)context = 1;
+    return 0;
+}
+
+static int is_noted(void *context) { return *(int *)context; }
+
+/* The run is whole; what it would be compared with is left out. */
+static void an_interrupt_after_the_last_round_costs_the_comparison_alone(void **state) {
+    (void)state;
+    tacit_problem *problem = load();
+    tacit_promise promise = from_seed(1);
+    tacit_run_options wishes = run_options();
+    tacit_options options;
+    tacit_comparison facts = {.size = sizeof facts};
+    tacit_result *stopped = NULL, *whole = run(problem, &promise, NULL);
+    int noted = 0;
+    tacit_options_default(&options, sizeof options);
+    options.context = &noted;
+    options.interrupted = is_noted;
+    wishes.row = note_the_end;
+    assert_int_equal(tacit_run(problem, &promise, &wishes, &options, &stopped, NULL), TACIT_OK);
+    assert_true(tacit_result_interrupted(stopped) && !tacit_result_interrupted(whole));
+    assert_string_equal(facts_of(stopped, 0).outcome, "done");
+    same_run(stopped, 0, whole, 0);
+    assert_int_equal(tacit_result_comparison(stopped, &facts), TACIT_OK);
+    assert_true(!facts.baseline.is_known && !facts.noise_free.is_known && facts.verdict == NULL);
+    assert_string_equal(facts.noise_free_missing, "stopped on request");
+    assert_non_null(tacit_result_text(stopped));
+    tacit_result_free(stopped);
+    tacit_result_free(whole);
+    tacit_problem_free(problem);
+}
+
 static void a_run_without_a_seed_is_private_and_never_the_same(void **state) {
     (void)state;
     tacit_problem *problem = load();
@@ -790,6 +825,7 @@ int main(void) {
         cmocka_unit_test(numbers_of_a_run_are_those_of_its_json),
         cmocka_unit_test(remarks_are_the_warnings_of_text_and_json),
         cmocka_unit_test(what_a_run_is_compared_with_can_be_read),
+        cmocka_unit_test(an_interrupt_after_the_last_round_costs_the_comparison_alone),
         cmocka_unit_test(a_run_without_a_seed_is_private_and_never_the_same),
         cmocka_unit_test(each_of_many_runs_is_the_run_of_its_seed),
         cmocka_unit_test(rows_have_states_if_asked),
