@@ -151,6 +151,7 @@ typedef struct tacit_options {
     int full;         /* texts name every agent, state and constraint, however many */
     /* What tacit_check judges for: "tacit" (NULL too) or "published", which takes no kinks in objectives. */
     const char *method;
+    int colours; /* texts mark by the codes of a terminal what must not be overlooked */
 } tacit_options;
 TACIT_API void tacit_options_default(tacit_options *options, size_t size);
 
@@ -281,9 +282,10 @@ typedef struct tacit_plan_facts {
     const char *mechanism, *method, *placement, *calibration, *adjacency;
     double epsilon, delta, rounds;
     size_t observers, channels;
-    uint64_t entries;        /* noisy numbers in a round */
-    const char *hash;        /* 64 hexadecimal digits */
-    const char *over_budget; /* why the budget does not allow a run; NULL where it does */
+    uint64_t entries;          /* noisy numbers in a round */
+    const char *hash;          /* 64 hexadecimal digits */
+    const char *over_budget;   /* why the budget does not allow a run; NULL where it does */
+    const char *doubt_unknown; /* of plan: why tacit_result_doubt knows no doubt; NULL where it does */
 } tacit_plan_facts;
 /* Of plan, run, bound and audit. */
 TACIT_API tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *facts);
@@ -304,6 +306,24 @@ typedef struct tacit_channel { /* numbers with one scale of noise */
     double variance;
 } tacit_channel;
 TACIT_API tacit_status tacit_result_channel(const tacit_result *result, size_t channel, tacit_channel *facts);
+
+/* How accurate a run by the plan will be: what noise leaves of doubt in one constraint, in the constraint's own units.
+ * From public facts. Numbers are NAN where nothing can be said, and most_doubt is infinite where nothing is proved. */
+typedef struct tacit_doubt {
+    size_t size;
+    const char *name;
+    double limit;       /* the number that the file compares with: F of E <= F */
+    double doubt;       /* one standard deviation of the noise in what is known of the constraint at the result */
+    double most_doubt;  /* the same, wherever in the public boxes the result lies */
+    double round_doubt; /* of one round, before averaging */
+    double local_doubt; /* if agents added the noise to their own states, and nobody trusted the cloud */
+    double range;       /* how far the constraint can move at all over the public boxes */
+    double room;        /* the most that any point leaves below the limit; NAN of an equality */
+    int is_exact;       /* affine: the doubt is the same everywhere */
+    int is_useless;     /* the doubt exceeds the range or the room */
+} tacit_doubt;
+/* Of plan. constraint: from 0. */
+TACIT_API tacit_status tacit_result_doubt(const tacit_result *result, size_t constraint, tacit_doubt *facts);
 
 /* What the plan rests on, for others to check (docs/certificate.md): JSON, made when first asked for. Where there is
  * none, NULL, and *message says why. */

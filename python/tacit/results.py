@@ -346,6 +346,16 @@ class Plan(Result):
         rows = range(self._facts.channels)
         return [read(self._call, "tacit_channel", lib.tacit_result_channel, row) for row in rows]
 
+    @functools.cached_property
+    def constraints(self) -> list[Facts]:
+        """How accurate a run will be, by constraint: name, limit, doubt (one standard deviation of what averaged noise
+        leaves, in the constraint's units), most_doubt, local_doubt, range, room, is_useless. NaN where nothing is known.
+        """
+        if self.impossible is not None:
+            return []
+        rows = range(len(self.problem.constraints))
+        return [read(self._call, "tacit_doubt", lib.tacit_result_doubt, row) for row in rows]
+
     def certificate(self) -> dict[str, Any]:
         """What the plan rests on, for others to check: docs/certificate.md."""
         return json.loads(self._call.text(lib.PY_CERTIFICATE))  # type: ignore[no-any-return]

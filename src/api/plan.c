@@ -65,6 +65,8 @@ static void plan_json(const tacit_result *result, tc_json *json) {
     tc_plan_json(&all, json);
     if (p->method != NULL)
         method_json(p->method, p->plan->model->constraint_count, json);
+    if (p->accuracy != NULL)
+        tc_accuracy_json(p->accuracy, json);
     if (p->card != NULL) {
         tc_card_json(p->card, "card", json);
         if (p->ledger != NULL)
@@ -108,6 +110,8 @@ static void plan_text(const tacit_result *result, tc_buffer *out) {
         return;
     }
     tc_plan_text(p->plan, out, 80);
+    if (p->accuracy != NULL)
+        tc_accuracy_text(p->accuracy, out, result->full, result->has_colours);
     if (p->method != NULL && p->method->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(out, "\n");
         tc_options_wrap(out, margin_sentence(arena, &p->method->margin), 2);
@@ -236,6 +240,8 @@ static tc_status make_plan(tc_api_call *call) {
         return TC_INTERRUPTED;
     if (p->plan->problem != NULL && p->plan->refusal_is_usage)
         return tc_work_refuse(work, p->plan->problem);
+    if (p->plan->problem == NULL)
+        p->accuracy = tc_accuracy_make(work->arena, p->plan, p->derivatives, work->monitor);
     status = find_method(call, model, analysis, p);
     if (status == TC_OK)
         status = warn_and_judge(call, model, analysis, p);
@@ -284,7 +290,8 @@ tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *fac
                                  .channels = plan->channel_count,
                                  .entries = plan->entry_count,
                                  .hash = p->hash,
-                                 .over_budget = p->over};
+                                 .over_budget = p->over,
+                                 .doubt_unknown = p->accuracy == NULL ? NULL : p->accuracy->reason};
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 
@@ -308,6 +315,24 @@ tacit_status tacit_result_channel(const tacit_result *result, size_t channel, ta
                                .sensitivity = from->sensitivity,
                                .scale = from->scale,
                                .variance = from->variance};
+    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+}
+
+tacit_status tacit_result_doubt(const tacit_result *result, size_t constraint, tacit_doubt *facts) {
+    const tc_planned *p = planned_of(result);
+    if (p == NULL || facts == NULL || p->accuracy == NULL || constraint >= p->accuracy->count)
+        return TACIT_BAD_USAGE;
+    const tc_row_accuracy *from = &p->accuracy->rows[constraint];
+    const tacit_doubt all = {.name = from->name,
+                             .limit = from->limit,
+                             .doubt = from->doubt,
+                             .most_doubt = from->most_doubt,
+                             .round_doubt = from->round_doubt,
+                             .local_doubt = from->local_doubt,
+                             .range = from->range,
+                             .room = from->room,
+                             .is_exact = from->is_exact,
+                             .is_useless = from->is_useless};
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 

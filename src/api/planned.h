@@ -3,11 +3,13 @@
 #define TC_API_PLANNED_H
 
 #include "api/result.h"
+#include "plan/accuracy.h"
 
 typedef struct tc_planned {
     const tc_plan *plan;
     const tc_derivatives *derivatives;
     const tc_tacit_facts *method; /* NULL: method published, or no plan */
+    const tc_accuracy *accuracy;  /* of plan alone, where there is one */
     const tc_card *card;          /* NULL: no plan */
     const tc_ledger *ledger;      /* NULL for none */
     tc_ledger_entry next;         /* what the plan would add to it */

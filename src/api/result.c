@@ -124,6 +124,7 @@ static tc_status make_result(call_in_work *m) {
         call->work.context = &m->callbacks;
     }
     call->result->full = call->options.full != 0;
+    call->result->has_colours = call->options.colours != 0;
     if (status == TC_OK && call->has_promise)
         status = tc_wishes_read(&call->work, call->promise, &call->wishes);
     if (status != TC_OK)

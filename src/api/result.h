@@ -45,6 +45,7 @@ struct tacit_result {
     bool holds, is_interrupted;
     const char *reason; /* why it does not hold: a sentence; NULL where it does, or nothing is known */
     bool full;          /* texts name everything */
+    bool has_colours;   /* texts are for a terminal with colours */
     tc_buffer messages;
     tc_buffer remarks; /* warnings that text and JSON have */
     void (*write_json)(const tacit_result *result, tc_json *json);

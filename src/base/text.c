@@ -43,6 +43,20 @@ void tc_layout_paragraph(const tc_text_layout *layout, size_t indent, const char
     tc_layout_wrap(layout, text, indent, indent);
 }
 
+void tc_text_name(tc_buffer *out, const char *name, size_t width) {
+    size_t length = strlen(name), wide = tc_text_width(name, length);
+    if (wide <= width) {
+        tc_buffer_printf(out, "%s%*s", name, (int)(width - wide), "");
+        return;
+    }
+    while (tc_text_width(name, length) > width - 2)
+        length--;
+    while (((unsigned char)name[length] & 0xc0) == 0x80) /* whole characters */
+        length++;
+    tc_buffer_add(out, name, length);
+    tc_buffer_puts(out, "..");
+}
+
 void tc_layout_line(const tc_text_layout *layout, const char *name, const char *const cells[3]) {
     size_t column = 2 + tc_text_width(name, strlen(name)), place = 2 + TC_NAME_WIDTH + 1;
     tc_buffer_printf(layout->out, "  %s", name);

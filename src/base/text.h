@@ -24,6 +24,9 @@ void tc_layout_paragraph(const tc_text_layout *layout, size_t indent, const char
 /* A name and up to three cells ("" for none); what is too long pushes the rest aside. */
 void tc_layout_line(const tc_text_layout *layout, const char *name, const char *const cells[3]);
 
+/* A name in so many columns: cut with dots, or filled up with blanks. */
+void tc_text_name(tc_buffer *out, const char *name, size_t width);
+
 /* A number in at least this many digits: not below the value (direction 1), not above it (-1), or the nearest (0). */
 const char *tc_shown(char text[32], double value, int direction, int digits);
 

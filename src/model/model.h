@@ -128,6 +128,7 @@ typedef struct tc_constraint { /* outer <= 0, or outer == 0 */
     tc_expr outer;             /* of an equality E == F: E - F, affine */
     tc_span span;
     bool is_equality; /* its multiplier may have either sign */
+    double limit;     /* the side that is a number, as written: F of E <= F, E >= F and E == F; NAN where none is */
 } tc_constraint;
 
 typedef enum tc_role { TC_ROLE_WHOLE, TC_ROLE_CLOUD, TC_ROLE_AGENT } tc_role;

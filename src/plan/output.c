@@ -237,21 +237,6 @@ static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsign
     tc_layout_paragraph(&layout, indent, text);
 }
 
-/* A name cut to fit, with dots. */
-static void put_name(tc_buffer *out, const char *name, size_t width) {
-    size_t length = strlen(name), wide = tc_text_width(name, length);
-    if (wide <= width) {
-        tc_buffer_printf(out, "%s%*s", name, (int)(width - wide), "");
-        return;
-    }
-    while (tc_text_width(name, length) > width - 2)
-        length--;
-    while (((unsigned char)name[length] & 0xc0) == 0x80) /* whole characters */
-        length++;
-    tc_buffer_add(out, name, length);
-    tc_buffer_puts(out, "..");
-}
-
 static void put_heading(const tc_plan *plan, tc_buffer *out) {
     bool none = plan->mechanism == TC_MECHANISM_NONE;
     put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
@@ -280,7 +265,7 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
 
 static void put_channel(tc_buffer *out, const tc_channel *channel) {
     tc_buffer_puts(out, "  ");
-    put_name(out, channel->name, 26);
+    tc_text_name(out, channel->name, 26);
     tc_buffer_printf(out, " %10.5g %12.5g %12.5g %10llu\n", channel->sensitivity, channel->scale, channel->variance,
                      (unsigned long long)channel->entries);
 }
@@ -308,9 +293,9 @@ static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *o = &plan->observers[i];
         tc_buffer_puts(out, "  ");
-        put_name(out, o->who, 30);
+        tc_text_name(out, o->who, 30);
         tc_buffer_puts(out, " ");
-        put_name(out, o->about, 25);
+        tc_text_name(out, o->about, 25);
         tc_buffer_printf(out, " %10s", tc_text_up(out->arena, o->epsilon));
         if (gaussian)
             tc_buffer_printf(out, " %9s", tc_text_up(out->arena, o->delta));

@@ -91,6 +91,8 @@ void tc_terminal_clear(void);
 /* Lines to standard error. On a terminal, those that do not begin with a blank (a quoted line, a caret) are wrapped to
  * its width; elsewhere they stay whole, for programs to search. Takes no memory. */
 void tc_terminal_tell(const char *lines);
+/* Whether standard output is a terminal, and its user has nothing against colours (NO_COLOR, TERM=dumb). */
+bool tc_terminal_has_colours(void);
 /* Clears the line of progress and restores the signals. */
 void tc_terminal_end(void);
 

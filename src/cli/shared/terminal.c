@@ -147,6 +147,12 @@ void tc_terminal_tell(const char *lines) {
     }
 }
 
+bool tc_terminal_has_colours(void) {
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    bool is_dumb = terminal == NULL || terminal[0] == '\0' || strcmp(terminal, "dumb") == 0;
+    return isatty(STDOUT_FILENO) == 1 && !is_dumb && (refused == NULL || refused[0] == '\0');
+}
+
 void tc_terminal_end(void) {
     (void)sigaction(SIGINT, &before[0], NULL);
     if (terminate_caught)

@@ -62,6 +62,7 @@ void tc_study_begin(tc_study *study, tc_cli *cli, const char *command) {
     study->options.interrupted = is_interrupted;
     study->options.progress = show_progress;
     study->options.warning = show_warning;
+    study->options.colours = tc_terminal_has_colours();
 }
 
 static void free_problem(void *problem) { tacit_problem_free(problem); }

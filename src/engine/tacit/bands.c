@@ -5,6 +5,7 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
+#include "plan/accuracy.h"
 
 #include <stdlib.h>
 
@@ -63,14 +64,6 @@ static row_mark *mark_rows(tc_arena *arena, tc_streams *streams, const tc_model 
     return marks;
 }
 
-/* Of one round, in row j; NULL where the plan does not say. */
-static const double *row_variances(const tc_plan *plan) {
-    for (size_t i = 0; i < sizeof plan->facts / sizeof *plan->facts; i++)
-        if (plan->facts[i].placement == plan->placement)
-            return plan->facts[i].constraint_variance;
-    return NULL;
-}
-
 static double middle(tc_interval v) { return v.lo + (v.hi - v.lo) / 2; }
 
 /* g_j at the middle of the box: that of two opposite affine rows adds up to -2 d everywhere. */
@@ -116,7 +109,7 @@ static const char *warning_of(tc_arena *arena, const tc_plan *plan, const tc_mod
 
 const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                             const tc_derivatives *derivatives) {
-    const double *variance = row_variances(plan);
+    const double *variance = tc_row_variances(plan);
     if (model->constraint_count < 2 || variance == NULL || plan->mechanism == TC_MECHANISM_NONE)
         return NULL;
     return warning_of(arena, plan, model, derivatives, variance);

@@ -2,6 +2,7 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
+#include "plan/accuracy.h"
 #include "plan/placement/placement.h"
 
 #include <stdlib.h>
@@ -144,12 +145,11 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
-enum { MOST_WARNINGS = 11, FEW_ROUNDS = 200 };
+enum { MOST_WARNINGS = 11 };
 #define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
-#define OWN_ERROR 3.0    /* without noise the result is about so many X / T away, or less: measured (docs/method.md) */
-#define FAR_TOO_MANY 4.0 /* times the rounds that are enough: then Laplace noise in the unit agent has doubled */
+#define FAR_TOO_MANY 4.0   /* times the rounds that are enough: then Laplace noise in the unit agent has doubled */
 
 typedef struct warner {
     tc_arena *arena;
@@ -215,17 +215,9 @@ static double *find_widths(warner *w) {
     return found.of_row;
 }
 
-/* The variance of one round's noise in each constraint; NULL where there is no noise. */
-static const double *row_variances(const warner *w) {
-    for (size_t i = 0; i < sizeof w->plan->facts / sizeof *w->plan->facts; i++)
-        if (w->plan->facts[i].placement == w->plan->placement && w->plan->facts[i].constraint_variance != NULL)
-            return w->plan->facts[i].constraint_variance;
-    return NULL;
-}
-
 /* How far averaged noise moves the scaled constraints. A gradient there has length 1: it is a length of states too. */
 static double averaged_noise(const warner *w) {
-    const double *variance = row_variances(w);
+    const double *variance = tc_row_variances(w->plan);
     double total = 0;
     for (size_t j = 0; variance != NULL && j < w->model->constraint_count; j++)
         total += variance[j] / (w->facts->row_scale[j] * w->facts->row_scale[j]);
@@ -242,11 +234,11 @@ static bool hides_agents(const warner *w) {
 
 /* The least T at which the method's own error is no larger than the noise, to two digits. */
 static double enough_rounds(const warner *w) {
-    double noise = averaged_noise(w), own = OWN_ERROR * w->facts->box_length;
+    double noise = averaged_noise(w), own = TC_OWN_ERROR * w->facts->box_length;
     double rounds =
         w->plan->mechanism == TC_MECHANISM_LAPLACE ? pow(own * sqrt(w->plan->rounds) / noise, 2.0 / 3) : own / noise;
-    if (!(rounds > FEW_ROUNDS))
-        return FEW_ROUNDS;
+    if (!(rounds > TC_FEW_ROUNDS))
+        return TC_FEW_ROUNDS;
     double unit = pow(10, floor(log10(rounds)) - 1);
     return ceil(rounds / unit) * unit;
 }
@@ -355,7 +347,7 @@ static void warn_of_slack(warner *w) {
 
 /* A slack that noise hides: nobody can tell then on which side of the constraint a result is. */
 static void warn_of_hidden_slack(warner *w) {
-    const double *variance = row_variances(w);
+    const double *variance = tc_row_variances(w->plan);
     size_t m = w->model->constraint_count, worst = m, count = 0;
     double most = 1;
     for (size_t j = 0; variance != NULL && j < m; j++) {
@@ -427,9 +419,9 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     warn_of_slack(&w);
     warn_of_radius(&w);
     warn_of_curved_bodies(&w);
-    if (plan->rounds < FEW_ROUNDS)
+    if (plan->rounds < TC_FEW_ROUNDS)
         warn(&w, tc_arena_format(arena, "%.0f round%s too few for the method to settle; %d or more are usual",
-                                 plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)FEW_ROUNDS));
+                                 plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)TC_FEW_ROUNDS));
     if (facts->margin.kind == TC_MARGIN_GIVEN && lacks_slacks(model, facts))
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
     const char *band = tc_band_warning(arena, plan, model, derivatives);

@@ -56,7 +56,33 @@ static void check_constant(const constraint_reader *reader, tc_expr outer, const
                  name, left ? "left" : "right", left ? "right" : "left", fabs(value));
 }
 
-static void add_constraint(const constraint_reader *reader, tc_expr outer, row_place place) {
+/* The two sides of a relation, as written. */
+typedef struct sides {
+    tc_value left, right;
+} sides;
+
+/* Whether a side is a number; a vector has one for each element. */
+static bool is_number_at(tc_elaborator *elaborator, const tc_value *side, size_t i, double *number) {
+    size_t at = side->rank == 0 ? 0 : i;
+    if (side->is_number) {
+        *number = tc_value_number_at(side, at);
+        return true;
+    }
+    const tc_node *node = &elaborator->dag->nodes[tc_value_node_at(&elaborator->values, side, at)];
+    if (node->op == TC_CONST)
+        *number = node->u.value;
+    return node->op == TC_CONST;
+}
+
+/* The number that the other side is compared with. */
+static double limit_of(tc_elaborator *elaborator, const sides *of, size_t i) {
+    double number;
+    return is_number_at(elaborator, &of->right, i, &number) || is_number_at(elaborator, &of->left, i, &number)
+               ? number
+               : (double)NAN;
+}
+
+static void add_constraint(const constraint_reader *reader, tc_expr outer, double limit, row_place place) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_model *model = elaborator->model;
     tc_span span = tc_span_join(reader->statement->value->span, reader->statement->other->span);
@@ -68,8 +94,12 @@ static void add_constraint(const constraint_reader *reader, tc_expr outer, row_p
     }
     const char *name = constraint_name(reader, place);
     check_constant(reader, outer, name, span);
-    model->constraints[model->constraint_count++] = (tc_constraint){
-        .name = name, .outer = outer, .span = span, .is_equality = reader->statement->relation == TC_RELATION_EQUAL};
+    model->constraints[model->constraint_count++] =
+        (tc_constraint){.name = name,
+                        .outer = outer,
+                        .span = span,
+                        .is_equality = reader->statement->relation == TC_RELATION_EQUAL,
+                        .limit = limit};
 }
 
 /* Whether every node under root is affine in the states; *culprit is one that is not. Bodies of sums are looked into.
@@ -109,7 +139,7 @@ static bool check_equality(const constraint_reader *reader, const tc_value *diff
 }
 
 /* Without kinks, where the line has any. */
-static bool add_smooth(const constraint_reader *reader, tc_expr outer, size_t element, bool has_kinks) {
+static bool add_smooth(const constraint_reader *reader, tc_expr outer, double limit, size_t element, bool has_kinks) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_span span = tc_span_join(reader->statement->value->span, reader->statement->other->span);
     size_t count = 1;
@@ -118,7 +148,7 @@ static bool add_smooth(const constraint_reader *reader, tc_expr outer, size_t el
         rows[r] = tc_row_without_norm(elaborator, rows[r], span);
         if (rows[r] == TC_NO_EXPR)
             return false;
-        add_constraint(reader, rows[r], (row_place){element, count > 1 ? r + 1 : 0});
+        add_constraint(reader, rows[r], limit, (row_place){element, count > 1 ? r + 1 : 0});
     }
     return rows != NULL;
 }
@@ -147,10 +177,12 @@ static bool elaborate_one(const constraint_reader *reader) {
     }
     if (s->relation == TC_RELATION_EQUAL && !check_equality(reader, &difference, span))
         return false;
+    const sides written = {left, right};
     bool is_one = difference.rank == 0 && !reader->is_part;
     for (size_t i = 0; i < tc_value_count(&difference); i++) {
         tc_expr outer = tc_value_node_at(&elaborator->values, &difference, i);
-        if (!add_smooth(reader, outer, is_one ? 0 : reader->before + i + 1, elaborator->kinks > kinks))
+        double limit = limit_of(elaborator, &written, i);
+        if (!add_smooth(reader, outer, limit, is_one ? 0 : reader->before + i + 1, elaborator->kinks > kinks))
             return false;
     }
     return true;
