@@ -32,6 +32,7 @@ tacit_problem *py_call_problem(py_call *call);
 tacit_status py_check(py_call *call);
 tacit_status py_solve(py_call *call);
 tacit_status py_plan(py_call *call, const tacit_promise *promise);
+tacit_status py_advise(py_call *call, const tacit_promise *promise, const tacit_advise_options *advise);
 tacit_status py_run(py_call *call, const tacit_promise *promise, const tacit_run_options *run);
 tacit_status py_sweep(py_call *call, const tacit_promise *promise, const tacit_sweep_options *sweep);
 tacit_status py_bound(py_call *call, const tacit_promise *promise, double within);

@@ -212,6 +212,8 @@ CALL(run, (py_call * call, const tacit_promise *promise, const tacit_run_options
      &call->options)
 CALL(sweep, (py_call * call, const tacit_promise *promise, const tacit_sweep_options *sweep), PROBLEM, promise, sweep,
      &call->options)
+CALL(advise, (py_call * call, const tacit_promise *promise, const tacit_advise_options *advise), PROBLEM, promise,
+     advise, &call->options)
 CALL(bound, (py_call * call, const tacit_promise *promise, double within), PROBLEM, promise, within, &call->options)
 CALL(audit, (py_call * call, const tacit_promise *promise, const tacit_audit_options *audit), PROBLEM, promise, audit,
      &call->options)

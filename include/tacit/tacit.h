@@ -17,9 +17,9 @@
  *     tacit_result_free(plan);
  *     tacit_problem_free(problem);
  *
- * There is one function for each command that is not a server: check, solve, plan, run, sweep, bound, audit, split,
- * report. It returns a status, which says whether it could be done, and makes a result, which says what came out.
- * docs/c-api.md has whole programs.
+ * There is one function for each command that is not a server: check, solve, plan, advise, run, sweep, bound, audit,
+ * split, report. It returns a status, which says whether it could be done, and makes a result, which says what came
+ * out. docs/c-api.md has whole programs.
  *
  * Handles are opaque. Freeing NULL is allowed. A problem and the results made from it are for one thread at a time, and
  * results are freed before their problem; different problems are independent. While one function works on a problem,
@@ -322,12 +322,53 @@ typedef struct tacit_doubt {
     int is_exact;       /* affine: the doubt is the same everywhere */
     int is_useless;     /* the doubt exceeds the range or the room */
 } tacit_doubt;
-/* Of plan. constraint: from 0. */
+/* Of plan, and of advise for the promise of file and options. constraint: from 0. */
 TACIT_API tacit_status tacit_result_doubt(const tacit_result *result, size_t constraint, tacit_doubt *facts);
 
 /* What the plan rests on, for others to check (docs/certificate.md): JSON, made when first asked for. Where there is
  * none, NULL, and *message says why. */
 TACIT_API const char *tacit_plan_certificate(tacit_result *plan, char **message);
+
+/* ---- Advising: which promise leaves a tolerable doubt ---- */
+
+typedef struct tacit_advise_options {
+    size_t size;
+    const char *doubt;      /* what is tolerable: "50", in the constraints' units, or "5%" of each limit. NULL: "5%" */
+    const char *constraint; /* the one that counts, "feeder[3]", or all of a name, "feeder"; NULL: all */
+} tacit_advise_options;
+TACIT_API void tacit_advise_options_default(tacit_advise_options *options, size_t size);
+
+/* Of the promise, unit and rounds are needed, there or in the file; an epsilon is one that must not be exceeded, and a
+ * mechanism the only one to be looked at. Any option may be NULL. The result holds if something can be recommended.
+ * Also for the cloud's part of a problem. */
+TACIT_API tacit_status tacit_advise(tacit_problem *problem, const tacit_promise *promise,
+                                    const tacit_advise_options *advise, const tacit_options *options,
+                                    tacit_result **result, char **message);
+
+typedef struct tacit_advice {
+    size_t size;
+    const char *problem;               /* NULL, or why there is no advice: then nothing else is set */
+    int reaches;                       /* something can be recommended */
+    const char *recommendation;        /* one sentence */
+    const char *mechanism, *adjacency; /* of the recommendation; NULL where there is none */
+    double epsilon, delta;
+    double doubt;           /* that it leaves in the worst constraint */
+    const char *constraint; /* that one */
+    double rounds, enough_rounds;
+    double agents_needed; /* at the epsilon of the question; NAN: constraints are no sums over families */
+    size_t points;        /* of tacit_result_advice_point */
+} tacit_advice;
+TACIT_API tacit_status tacit_result_advice(const tacit_result *advise, tacit_advice *facts);
+
+typedef struct tacit_advice_point { /* a cell of the table */
+    size_t size;
+    const char *adjacency, *mechanism;
+    double epsilon;
+    const char *constraint; /* the worst one */
+    double limit, doubt;
+    int reaches, is_useless;
+} tacit_advice_point;
+TACIT_API tacit_status tacit_result_advice_point(const tacit_result *advise, size_t point, tacit_advice_point *facts);
 
 /* ---- Running ---- */
 

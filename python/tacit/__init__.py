@@ -67,13 +67,14 @@ from .language.functions import (  # noqa: A004 - sum, min, max, abs and pow are
 )
 from .language.model import Model
 from .problem import Family, Problem, Variable
-from .results import Audit, Bound, Check, Ledger, Plan, Result, Solution, Split, States, ledger, report
+from .results import Advice, Audit, Bound, Check, Ledger, Plan, Result, Solution, Split, States, ledger, report
 from .runs import OneRun, Run, Sweep, Trace
 
 __version__: str = _ffi.string(_lib.tacit_version()).decode()
 
 # sum, min, max, abs and pow are not here: 'from tacit import *' must not hide Python's own.
 __all__ = [
+    "Advice",
     "Agent",
     "AgentCondition",
     "AgentError",

@@ -43,7 +43,7 @@ from .figures import (
 )
 
 if TYPE_CHECKING:
-    from .results import Array, Plan
+    from .results import Advice, Array, Plan
     from .runs import OneRun, Run, Sweep, Trace
 
 MOST_BARS = 12
@@ -237,6 +237,36 @@ def sweep(result: Sweep, what: str, ax: Any, label: str | None = None) -> Any:
         room_above(ax, len(lines), max(len(one) for one in lines))
     set_titles(ax, palette, "epsilon (log scale)", FIGURES[what])
     draw_legend(ax, palette, handles, labels, title)
+    finish_ticks(ax)
+    return ax
+
+
+def advice(result: Advice, ax: Any) -> Any:
+    """Draws the doubt in the worst constraint against epsilon, by unit and law of noise, and what is tolerable."""
+    if not result.table:
+        raise Error(f"there is nothing to draw: {result.recommendation}")
+    ax, palette = axes_for(ax, "plot()")
+    handles, labels, everything = [], [], []
+    ways = list(dict.fromkeys((point.adjacency, point.mechanism) for point in result.table))
+    for style, way in enumerate(ways):
+        points = [point for point in result.table if (point.adjacency, point.mechanism) == way]
+        doubt = positive(np.array([point.doubt for point in points], dtype=float))
+        epsilon = np.array([point.epsilon for point in points], dtype=float)
+        handles.append(draw_line(ax, palette, style, epsilon, doubt, f"{way[0]}, {way[1]}", each=True))
+        labels.append(f"{way[0]}, {way[1]}")
+        everything.append(doubt)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    worst = next(one for one in result.json["constraints"] if one["name"] == result.facts.constraint)
+    whole = abs(worst["limit"] or 0) or worst["range"]
+    share, amount = result.json["tolerable_share"], result.json["tolerable_doubt"]
+    tolerable = amount if share is None else share * whole
+    handles.append(draw_level(ax, palette, tolerable, "tolerable"))
+    labels.append("tolerable")
+    include(ax, np.concatenate([*everything, [tolerable]]))
+    room_above(ax, len(labels), max(len(one) for one in labels))
+    set_titles(ax, palette, "epsilon (log scale)", plain_name(f"doubt in {result.facts.constraint}", 40))
+    draw_legend(ax, palette, handles, labels, None)
     finish_ticks(ax)
     return ax
 

@@ -14,7 +14,7 @@ from .call import Call, Work, above_zero, new_load, perform, positive, raise_sta
 from .data import Source, text_of
 from .errors import Status, UsageError, interrupted
 from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
-from .results import Audit, Bound, Check, Plan, Result, Solution, Split
+from .results import Advice, Audit, Bound, Check, Plan, Result, Solution, Split
 from .runs import Run, Sweep
 
 
@@ -262,6 +262,35 @@ class Problem:
         """
         terms, work = split_keywords("plan", dict(options), PROMISE_KEYS)
         return self._perform(lib.py_plan, Plan, (terms.struct,), work)
+
+    @takes_promise
+    def advise(
+        self, *, doubt: float | str | None = None, constraint: str | None = None, **options: Unpack[Options]
+    ) -> Advice:
+        """Says which promise leaves a tolerable doubt in the constraints, and what others would leave.
+
+        >>> import tacit
+        >>> advice = tacit.Problem("examples/ev.tacit").advise(doubt="5%", rounds=2000)
+        >>> advice.reaches, advice.facts.mechanism, advice.facts.epsilon
+        (True, 'gaussian', 2.2)
+
+        doubt: what is tolerable, one standard deviation: a number in the constraints' units, or a part of each limit as
+            "5%", which it is unless given.
+        constraint: ask about this one alone, "feeder[3]", or about all of a name, "feeder".
+
+        ``epsilon`` is one that must not be exceeded, ``mechanism`` the only one to be looked at.
+        """
+        terms, work = split_keywords("advise", dict(options), PROMISE_KEYS)
+        choice = ffi.new("tacit_advise_options *")
+        lib.tacit_advise_options_default(choice, ffi.sizeof("tacit_advise_options"))
+        kept = []
+        if doubt is not None:
+            kept.append(text_of(doubt if isinstance(doubt, str) else repr(above_zero(doubt, "doubt")), "doubt"))
+            choice.doubt = kept[-1]
+        if constraint is not None:
+            kept.append(text_of(constraint, "constraint"))
+            choice.constraint = kept[-1]
+        return self._perform(lib.py_advise, Advice, (terms.struct, choice), work)
 
     @takes_promise
     def run(

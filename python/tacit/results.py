@@ -374,6 +374,55 @@ class Plan(Result):
         return self.headline or self.reason or "no plan"
 
 
+class Advice(Result):
+    """Which promise leaves a tolerable doubt in the constraints."""
+
+    @functools.cached_property
+    def facts(self) -> Facts:
+        """reaches, recommendation, mechanism, adjacency, epsilon, delta, doubt, constraint, rounds, enough_rounds,
+        agents_needed.
+        """
+        return read(self._call, "tacit_advice", lib.tacit_result_advice)
+
+    @property
+    def reaches(self) -> bool:
+        """Something can be recommended."""
+        return bool(self.facts.reaches)
+
+    @property
+    def recommendation(self) -> str:
+        """One sentence."""
+        return str(self.facts.recommendation or self.facts.problem)
+
+    @functools.cached_property
+    def constraints(self) -> list[Facts]:
+        """The doubt that the promise of file and options leaves in each constraint, as ``Plan.constraints``."""
+        if self.facts.problem is not None:
+            return []
+        rows = range(len(self.problem.constraints))
+        return [read(self._call, "tacit_doubt", lib.tacit_result_doubt, row) for row in rows]
+
+    @functools.cached_property
+    def table(self) -> list[Facts]:
+        """The doubt in the worst constraint by adjacency, mechanism and epsilon: limit, doubt, reaches, is_useless."""
+        rows = range(self.facts.points)
+        return [read(self._call, "tacit_advice_point", lib.tacit_result_advice_point, row) for row in rows]
+
+    def frame(self) -> Any:
+        """The table as a DataFrame."""
+        columns = ["adjacency", "mechanism", "epsilon", "constraint", "limit", "doubt", "reaches", "is_useless"]
+        return need("pandas", "frame()").DataFrame(self.table, columns=columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the doubt against epsilon, a line for each adjacency and mechanism. Returns the axes."""
+        from . import plots
+
+        return plots.advice(self, ax)
+
+    def _headline(self) -> str:
+        return self.recommendation
+
+
 class Bound(Result):
     """What is proved about a run's error before it is made."""
 

@@ -28,10 +28,11 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, ta
 typedef struct tc_contents {
     const struct tc_analysis *check;
     const struct tc_solution *solve;
-    const struct tc_planned *plan; /* of plan; also of run, bound and audit */
+    const struct tc_planned *plan; /* of plan; also of run, bound, audit and advise */
     const struct tc_run_output *run;
     const struct tc_sweep_output *sweep;
     const struct tc_bound *bound;
+    const struct tc_advice *advice;
     const struct tc_audit *audit;
     const struct tc_ledger_output *ledger;
     const struct tc_split_output *split;

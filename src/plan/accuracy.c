@@ -227,7 +227,7 @@ static const tc_row_accuracy **list_rows(tc_arena *arena, const tc_accuracy *acc
 }
 
 const char *tc_digits(tc_arena *arena, double value, int digits) {
-    if (!(fabs(value) >= 10) || fabs(value) >= 1e7)
+    if (!(fabs(value) >= 10) || fabs(value) >= 1e13)
         return tc_arena_format(arena, "%.*g", digits, value);
     double unit = pow(10, fmax(0, floor(log10(fabs(value))) + 1 - digits));
     double rounded = unit * round(value / unit);

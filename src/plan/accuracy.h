@@ -36,9 +36,10 @@ typedef struct tc_accuracy {
     const char *reason; /* why no doubt is known; NULL where it is */
 } tc_accuracy;
 
-#define TC_FEW_ROUNDS 200 /* fewer are too few for the method to settle */
-#define TC_OWN_ERROR 3.0  /* without noise the result is about so many X / T away, or less: measured (docs/method.md)  \
-                           */
+/* Fewer rounds are too few for the method to settle. */
+#define TC_FEW_ROUNDS 200
+/* Without noise the result is about so many X / T away, or less: measured (docs/method.md). */
+#define TC_OWN_ERROR 3.0
 
 /* The variance of an average over T rounds with weights k (k + 1), of one round's variance. */
 double tc_averaged_variance(double rounds);
@@ -66,7 +67,7 @@ void tc_accuracy_json(const tc_accuracy *accuracy, tc_json *json);
 void tc_accuracy_text(const tc_accuracy *accuracy, tc_buffer *out, bool full, bool red);
 /* What the local model would cost: noise at the source, so that the cloud need not be trusted. NULL: not known. */
 const char *tc_local_sentence(tc_arena *arena, const tc_accuracy *accuracy, const tc_row_accuracy *row);
-/* A few digits, without an exponent from 10 to ten million. */
+/* A few digits, without an exponent from 10 to 1e13. */
 const char *tc_digits(tc_arena *arena, double value, int digits);
 /* "142 of 2180 (6.5 %)" */
 const char *tc_doubt_text(tc_arena *arena, double doubt, const tc_row_accuracy *row);

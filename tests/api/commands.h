@@ -99,6 +99,15 @@ static inline tacit_status do_sweep(tacit_problem *problem, const tacit_promise 
     return tacit_sweep(problem, promise, &how, options, result, message);
 }
 
+static inline tacit_status do_advise(tacit_problem *problem, const tacit_promise *promise, const tacit_options *options,
+                                     row_callback *row, tacit_result **result, char **message) {
+    tacit_advise_options how;
+    tacit_advise_options_default(&how, sizeof how);
+    (void)row;
+    how.doubt = "10%";
+    return tacit_advise(problem, promise, &how, options, result, message);
+}
+
 static inline tacit_status do_bound(tacit_problem *problem, const tacit_promise *promise, const tacit_options *options,
                                     row_callback *row, tacit_result **result, char **message) {
     (void)row;
@@ -125,9 +134,10 @@ static const struct {
     const char *name;
     command *call;
     bool has_promise;
-} commands[] = {{"check", do_check, false}, {"solve", do_solve, false}, {"plan", do_plan, true},
-                {"run", do_run, true},      {"many", do_many, true},    {"sweep", do_sweep, true},
-                {"bound", do_bound, true},  {"audit", do_audit, true},  {"split", do_split, false}};
+} commands[] = {{"check", do_check, false},  {"solve", do_solve, false}, {"plan", do_plan, true},
+                {"advise", do_advise, true}, {"run", do_run, true},      {"many", do_many, true},
+                {"sweep", do_sweep, true},   {"bound", do_bound, true},  {"audit", do_audit, true},
+                {"split", do_split, false}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* With the times taken out, which are never the same. */

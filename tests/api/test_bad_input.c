@@ -270,6 +270,16 @@ static tacit_status get_part(const tacit_result *result, size_t i, size_t j, voi
     return j > 0 ? TACIT_BAD_USAGE : tacit_result_part(result, i, facts);
 }
 
+static tacit_status get_doubt(const tacit_result *result, size_t i, size_t j, void *facts) {
+    return j > 0 ? TACIT_BAD_USAGE : tacit_result_doubt(result, i, facts);
+}
+static tacit_status get_advice(const tacit_result *result, size_t i, size_t j, void *facts) {
+    return i + j > 0 ? TACIT_BAD_USAGE : tacit_result_advice(result, facts);
+}
+static tacit_status get_advice_point(const tacit_result *result, size_t i, size_t j, void *facts) {
+    return j > 0 ? TACIT_BAD_USAGE : tacit_result_advice_point(result, i, facts);
+}
+
 static tacit_status get_check(const tacit_result *result, size_t i, size_t j, void *facts) {
     return i + j > 0 ? TACIT_BAD_USAGE : tacit_result_check(result, facts);
 }
@@ -285,9 +295,12 @@ static const struct {
 } getters[] = {{get_check, sizeof(tacit_check_facts), "check"},
                {get_check_agent, sizeof(tacit_check_agent), "check"},
                {get_solution, sizeof(tacit_solution), "solve"},
-               {get_plan, sizeof(tacit_plan_facts), "plan run many bound audit"},
-               {get_observer, sizeof(tacit_observer), "plan run many bound audit"},
-               {get_channel, sizeof(tacit_channel), "plan run many bound audit"},
+               {get_plan, sizeof(tacit_plan_facts), "plan advise run many bound audit"},
+               {get_observer, sizeof(tacit_observer), "plan advise run many bound audit"},
+               {get_channel, sizeof(tacit_channel), "plan advise run many bound audit"},
+               {get_doubt, sizeof(tacit_doubt), "plan advise"},
+               {get_advice, sizeof(tacit_advice), "advise"},
+               {get_advice_point, sizeof(tacit_advice_point), "advise"},
                {get_run, sizeof(tacit_run_facts), "run many sweep"},
                {get_row, sizeof(tacit_row), "run many sweep"},
                {get_point, sizeof(tacit_sweep_point), "sweep"},
@@ -336,7 +349,7 @@ static void ask_for_everything(const tacit_result *result, const char *name) {
 static void ask_for_the_rest(tacit_result *result, const char *name) {
     double x[16], slope = 7, low = 7, high = 7;
     bool has_states = strstr("solve run many sweep", name) != NULL, has_runs = strstr("run many sweep", name) != NULL;
-    bool has_plan = strstr("plan run many bound audit", name) != NULL;
+    bool has_plan = strstr("plan advise run many bound audit", name) != NULL;
     char *message = NULL;
     assert_int_equal(tacit_result_x(result, 0, 0, x, 16), has_states ? TACIT_OK : TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_x(result, SIZE_MAX, 0, x, 16), TACIT_BAD_USAGE);

@@ -156,7 +156,7 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "broken.tacit")
             pathlib.Path(path).write_text("agent a {\n  state x in [0, 1]\n  private minimize xx^2\n}\n")
-            for command in ("check", "solve", "plan", "run", "sweep", "bound", "audit"):
+            for command in ("check", "solve", "plan", "advise", "run", "sweep", "bound", "audit"):
                 self.assertIn(f"{path}:3:20: error:", self.failed(2, command, path))
 
     def test_a_wrong_command_line(self):

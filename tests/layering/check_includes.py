@@ -57,7 +57,7 @@ for file in sorted((source / "src").rglob("*.[ch]")):
 for folder, others in declared.items():
     wrong += [f"CMakeLists.txt: {folder} names {other} and includes nothing of it" for other in others
               if other not in used[folder]]
-FOR_STUDIES = {"theory", "reference", "audit", "lab", "report", "cli/study"}
+FOR_STUDIES = {"theory", "advise", "reference", "audit", "lab", "report", "cli/study"}
 for folder in ("net", "serve", "cli/network"):
     wrong += [f"CMakeLists.txt: {folder} includes {other}, which is for studies"
               for other in sorted(FOR_STUDIES & all_below(folder))]

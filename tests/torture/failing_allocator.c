@@ -79,6 +79,7 @@ int main(void) {
         {"plan", TACIT_SOURCE_DIR "/examples/num.tacit", "--ledger=" TACIT_SOURCE_DIR "/tests/cli/ledger", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs", "--method=published"},
         {"bound", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--json"},
+        {"advise", TACIT_SOURCE_DIR "/examples/num.tacit", "--mechanism=laplace", "--json"},
         {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--seeds=2", "--threads=1"},
         {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=2", "--method=published", "--no-reference",
          "--threads=1"},

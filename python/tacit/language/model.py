@@ -76,7 +76,7 @@ class Model(Settings):
 
     role: "cloud" or "agent" for what one party holds; a whole problem unless given.
 
-    Functions of :class:`tacit.Problem` (check, solve, plan, run, sweep, bound, audit, split) work on the problem that
+    Functions of :class:`tacit.Problem` (check, solve, plan, advise, run, sweep, bound, audit, split) work on the problem that
     the objects describe at that moment. What the library refuses is shown at the line of Python that made it.
     """
 
@@ -364,6 +364,7 @@ class Model(Settings):
     plan = _as_problem(Problem.plan)
     run = _as_problem(Problem.run)
     sweep = _as_problem(Problem.sweep)
+    advise = _as_problem(Problem.advise)
     bound = _as_problem(Problem.bound)
     audit = _as_problem(Problem.audit)
     split = _as_problem(Problem.split)

@@ -9,7 +9,8 @@
  *     tacit_promise promise;
  *     tc_status status = tc_promise_options(cli, "plan", arguments, &promise);
  *
- * A command without coalitions has TC_PRIVACY_OPTIONS_WITHOUT_COALITION, which leaves a gap in its table. */
+ * A command without coalitions has TC_PRIVACY_OPTIONS_WITHOUT_COALITION, which leaves a gap in its table; advise, which
+ * plans for method tacit alone, has TC_PROMISE_OPTIONS. */
 #ifndef TC_CLI_SHARED_PLAN_OPTIONS_H
 #define TC_CLI_SHARED_PLAN_OPTIONS_H
 
@@ -36,7 +37,8 @@ enum {
     TC_PRIVACY_OPTION_COUNT,
 };
 
-#define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
+/* What is promised. */
+#define TC_PROMISE_OPTIONS                                                                                             \
     [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
                               .type = TC_OPTION_CHOICE,                                                                \
                               .argument = "M",                                                                         \
@@ -66,74 +68,80 @@ enum {
                                   "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
                                   "agent may do; agent:B whatever keeps its states within B in every round; data the " \
                                   "private data that the problem protects. A number B alone means one:B, and "         \
-                                  "ensemble:B in published calibration."},                                             \
-    [TC_PRIVACY_METHOD] = {.name = "method",                                                                           \
-                           .type = TC_OPTION_CHOICE,                                                                   \
-                           .argument = "M",                                                                            \
-                           .choices = tc_method_choices,                                                               \
-                           .hint = "published is the paper's",                                                         \
-                           .text = "What the cloud and the agents do with what is released. tacit, the default: "      \
+                                  "ensemble:B in published calibration."}
+
+#define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
+    TC_PROMISE_OPTIONS,                                                                                                \
+        [TC_PRIVACY_METHOD] = {.name = "method",                                                                       \
+                               .type = TC_OPTION_CHOICE,                                                               \
+                               .argument = "M",                                                                        \
+                               .choices = tc_method_choices,                                                           \
+                               .hint = "published is the paper's",                                                     \
+                               .text =                                                                                 \
+                                   "What the cloud and the agents do with what is released. tacit, the default: "      \
                                    "filtered measurements, steps and regularization that set themselves, proximal "    \
                                    "agents. published: the paper's steps, and the default of --calibration published " \
                                    "and of bound. The promise is the same."},                                          \
-    [TC_PRIVACY_MARGIN] = {.name = "margin",                                                                           \
-                           .type = TC_OPTION_STRING,                                                                   \
-                           .argument = "M",                                                                            \
-                           .text = "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
+        [TC_PRIVACY_MARGIN] = {.name = "margin",                                                                       \
+                               .type = TC_OPTION_STRING,                                                               \
+                               .argument = "M",                                                                        \
+                               .text =                                                                                 \
+                                   "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
                                    "violates them less. auto takes what should leave no constraint violated with "     \
                                    "probability 0.95; auto:P with probability P, above 0.5 and below 1."},             \
-    [TC_PRIVACY_PLACEMENT] = {.name = "placement",                                                                     \
-                              .type = TC_OPTION_CHOICE,                                                                \
-                              .argument = "P",                                                                         \
-                              .choices = tc_placement_choices,                                                         \
-                              .standard = "auto",                                                                      \
-                              .text =                                                                                  \
-                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or to the " \
-                                  "linear forms of states that constraints are made of (forms). --method published "   \
-                                  "releases constraints and Jacobian, so its noise is on outputs. --method tacit "     \
-                                  "with auto takes what disturbs constraints least."},                                 \
-    [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
-                                .type = TC_OPTION_CHOICE,                                                              \
-                                .argument = "C",                                                                       \
-                                .choices = tc_calibration_choices,                                                     \
-                                .standard = "tight",                                                                   \
-                                .text = "tight: epsilon is the price of everything that anyone can see together. "     \
-                                        "published: the paper's scheme to the letter, epsilon for each released "      \
-                                        "system by itself."},                                                          \
-    [TC_PRIVACY_CONSTANTS] = {.name = "constants",                                                                     \
-                              .type = TC_OPTION_CHOICE,                                                                \
-                              .argument = "K",                                                                         \
-                              .choices = tc_constants_choices,                                                         \
-                              .standard = "certified",                                                                 \
-                              .text = "Which Lipschitz constants scale the noise: certified ones, or those that the "  \
+        [TC_PRIVACY_PLACEMENT] =                                                                                       \
+            {.name = "placement",                                                                                      \
+             .type = TC_OPTION_CHOICE,                                                                                 \
+             .argument = "P",                                                                                          \
+             .choices = tc_placement_choices,                                                                          \
+             .standard = "auto",                                                                                       \
+             .text = "Where noise is added: to constraints and Jacobian (outputs), to states, or to the "              \
+                     "linear forms of states that constraints are made of (forms). --method published "                \
+                     "releases constraints and Jacobian, so its noise is on outputs. --method tacit "                  \
+                     "with auto takes what disturbs constraints least."},                                              \
+        [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                             \
+                                    .type = TC_OPTION_CHOICE,                                                          \
+                                    .argument = "C",                                                                   \
+                                    .choices = tc_calibration_choices,                                                 \
+                                    .standard = "tight",                                                               \
+                                    .text = "tight: epsilon is the price of everything that anyone can see together. " \
+                                            "published: the paper's scheme to the letter, epsilon for each released "  \
+                                            "system by itself."},                                                      \
+        [TC_PRIVACY_CONSTANTS] = {.name = "constants",                                                                 \
+                                  .type = TC_OPTION_CHOICE,                                                            \
+                                  .argument = "K",                                                                     \
+                                  .choices = tc_constants_choices,                                                     \
+                                  .standard = "certified",                                                             \
+                                  .text =                                                                              \
+                                      "Which Lipschitz constants scale the noise: certified ones, or those that the "  \
                                       "file declares; a declared one below the certified one voids the guarantee."},   \
-    [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                     \
-                              .type = TC_OPTION_STRING,                                                                \
-                              .argument = "A",                                                                         \
-                              .text = "Method published: regularization A k^-c1 in round k, A positive."},             \
-    [TC_PRIVACY_GAMMA_BAR] = {.name = "gamma-bar",                                                                     \
-                              .type = TC_OPTION_STRING,                                                                \
-                              .argument = "G",                                                                         \
-                              .text = "Method published: step G k^-c2 in round k, G positive."},                       \
-    [TC_PRIVACY_C1] = {.name = "c1",                                                                                   \
-                       .type = TC_OPTION_REAL,                                                                         \
-                       .argument = "C",                                                                                \
-                       .least = 0,                                                                                     \
-                       .most = 10,                                                                                     \
-                       .text = "Method published: how fast the regularization decays."},                               \
-    [TC_PRIVACY_C2] = {.name = "c2",                                                                                   \
-                       .type = TC_OPTION_REAL,                                                                         \
-                       .argument = "C",                                                                                \
-                       .least = 0,                                                                                     \
-                       .most = 10,                                                                                     \
-                       .text = "Method published: how fast the step decays."},                                         \
-    [TC_PRIVACY_SEED] = {                                                                                              \
-        .name = "seed",                                                                                                \
-        .type = TC_OPTION_INT,                                                                                         \
-        .argument = "S",                                                                                               \
-        .least = 0,                                                                                                    \
-        .most = 0x1p53,                                                                                                \
-        .text = "Draw the noise from a seed, so that it can be repeated: for simulation only. NOT PRIVATE."}
+        [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                 \
+                                  .type = TC_OPTION_STRING,                                                            \
+                                  .argument = "A",                                                                     \
+                                  .text = "Method published: regularization A k^-c1 in round k, A positive."},         \
+        [TC_PRIVACY_GAMMA_BAR] = {.name = "gamma-bar",                                                                 \
+                                  .type = TC_OPTION_STRING,                                                            \
+                                  .argument = "G",                                                                     \
+                                  .text = "Method published: step G k^-c2 in round k, G positive."},                   \
+        [TC_PRIVACY_C1] = {.name = "c1",                                                                               \
+                           .type = TC_OPTION_REAL,                                                                     \
+                           .argument = "C",                                                                            \
+                           .least = 0,                                                                                 \
+                           .most = 10,                                                                                 \
+                           .text = "Method published: how fast the regularization decays."},                           \
+        [TC_PRIVACY_C2] = {.name = "c2",                                                                               \
+                           .type = TC_OPTION_REAL,                                                                     \
+                           .argument = "C",                                                                            \
+                           .least = 0,                                                                                 \
+                           .most = 10,                                                                                 \
+                           .text = "Method published: how fast the step decays."},                                     \
+        [TC_PRIVACY_SEED] = {                                                                                          \
+            .name = "seed",                                                                                            \
+            .type = TC_OPTION_INT,                                                                                     \
+            .argument = "S",                                                                                           \
+            .least = 0,                                                                                                \
+            .most = 0x1p53,                                                                                            \
+            .text = "Draw the noise from a seed, so that it can be repeated: for simulation only. NOT PRIVATE."}
 
 #define TC_PRIVACY_OPTIONS                                                                                             \
     TC_PRIVACY_OPTIONS_WITHOUT_COALITION, [TC_PRIVACY_COALITION] = {                                                   \

@@ -7,8 +7,8 @@
 
 #include <tacit/tacit.h>
 
-extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_run, tc_command_sweep,
-    tc_command_bound, tc_command_audit, tc_command_split, tc_command_report;
+extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_advise, tc_command_run,
+    tc_command_sweep, tc_command_bound, tc_command_audit, tc_command_split, tc_command_report;
 
 /* A command at work. */
 typedef struct tc_study {

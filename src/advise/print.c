@@ -1,0 +1,187 @@
+#include "advise/advise.h"
+
+#include "base/text.h"
+#include "plan/account/account.h"
+
+#include <string.h>
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void point_json(const tc_advice *advice, const tc_way *way, double epsilon, tc_json *json) {
+    const tc_advised_cell cell = tc_advised_at(advice, way, epsilon);
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "unit", way->unit);
+    tc_json_string(json, "mechanism", tc_mechanism_name(way->mechanism));
+    tc_json_number(json, "epsilon", epsilon);
+    tc_json_string(json, "constraint", cell.row->name);
+    tc_json_number(json, "limit", cell.row->limit);
+    tc_json_number(json, "doubt", cell.doubt);
+    tc_json_bool(json, "reaches", cell.is_tolerable);
+    tc_json_bool(json, "useless", cell.is_useless);
+    tc_json_close_object(json);
+}
+
+static void table_json(const tc_advice *advice, tc_json *json) {
+    tc_json_open_array(json, "table");
+    for (size_t i = 0; i < advice->way_count; i++)
+        for (size_t e = 0; advice->ways[i].problem == NULL && e < TC_TABLE_EPSILONS; e++)
+            point_json(advice, &advice->ways[i], tc_table_epsilons[e], json);
+    tc_json_close_array(json);
+}
+
+static void ways_json(const tc_advice *advice, tc_json *json) {
+    tc_json_open_array(json, "units");
+    for (size_t i = 0; i < advice->way_count; i++) {
+        const tc_way *way = &advice->ways[i];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "unit", way->unit);
+        tc_json_string(json, "mechanism", tc_mechanism_name(way->mechanism));
+        tc_json_bool(json, "asked", way->is_asked);
+        tc_json_string(json, "problem", way->problem);
+        tc_json_number(json, "epsilon_needed", way->needed);
+        tc_json_number(json, "epsilon_needed_without_trust", way->at_home);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void recommended_json(const tc_advice *advice, tc_json *json) {
+    if (!advice->reaches) {
+        tc_json_null(json, "recommended");
+        return;
+    }
+    const tc_way *best = advice->best;
+    tc_json_open_object(json, "recommended");
+    tc_json_string(json, "mechanism", tc_mechanism_name(best->mechanism));
+    tc_json_string(json, "unit", best->unit);
+    tc_json_number(json, "epsilon", advice->epsilon);
+    tc_json_number(json, "delta", best->mechanism == TC_MECHANISM_GAUSSIAN ? advice->delta : 0);
+    tc_json_number(json, "rounds", advice->rounds.now);
+    tc_json_string(json, "constraint", best->accuracy->rows[best->worst].name);
+    tc_json_number(json, "doubt", advice->doubt);
+    tc_json_close_object(json);
+}
+
+static void rounds_json(const tc_advice *advice, tc_json *json) {
+    tc_json_open_object(json, "rounds_advice");
+    tc_json_number(json, "now", advice->rounds.now);
+    tc_json_number(json, "enough", advice->rounds.enough);
+    tc_json_number(json, "needed", advice->rounds.needed);
+    tc_json_number(json, "power", advice->rounds.power);
+    tc_json_string(json, "why", tc_rounds_sentence(json->out->arena, advice));
+    tc_json_close_object(json);
+    tc_json_open_object(json, "agents_advice");
+    tc_json_number(json, "now", advice->agents.now);
+    tc_json_number(json, "needed", advice->agents.needed);
+    tc_json_number(json, "power", advice->agents.power);
+    tc_json_string(json, "why", tc_agents_sentence(json->out->arena, advice));
+    tc_json_close_object(json);
+}
+
+void tc_advice_json(const tc_advice *advice, tc_json *json) {
+    tc_arena *arena = json->out->arena;
+    const tc_way *shown = advice->shown;
+    tc_json_string(json, "recommendation", advice->recommendation);
+    tc_json_bool(json, "reaches", advice->reaches);
+    recommended_json(advice, json);
+    tc_json_string(json, "unit", shown->unit);
+    tc_json_string(json, "mechanism", tc_mechanism_name(shown->mechanism));
+    tc_json_number(json, "epsilon", advice->reference);
+    tc_json_number(json, "delta", shown->mechanism == TC_MECHANISM_GAUSSIAN ? advice->delta : 0);
+    tc_json_number(json, "rounds", advice->rounds.now);
+    tc_json_number(json, "tolerable_doubt", advice->wish.is_share ? (double)NAN : advice->wish.tolerance);
+    tc_json_number(json, "tolerable_share", advice->wish.is_share ? advice->wish.tolerance : (double)NAN);
+    tc_json_string(json, "constraint", advice->wish.constraint);
+    tc_accuracy_json(shown->accuracy, json);
+    ways_json(advice, json);
+    table_json(advice, json);
+    rounds_json(advice, json);
+    tc_json_string(json, "noise_advice", tc_noise_sentence(arena, advice));
+    tc_json_string(json, "trust_advice", tc_home_sentence(arena, advice));
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------------- */
+
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+static void put_paragraph(tc_buffer *out, unsigned indent, const char *text) {
+    tc_text_layout layout = {.out = out, .width = 80};
+    if (text != NULL)
+        tc_layout_paragraph(&layout, indent, text);
+}
+
+/* A doubt in its column, with a mark. */
+static void put_cell(const tc_advice *advice, const tc_way *way, double epsilon, tc_buffer *out, bool has_colours) {
+    if (way->problem != NULL) {
+        tc_buffer_printf(out, "%11s", "-");
+        return;
+    }
+    const tc_advised_cell cell = tc_advised_at(advice, way, epsilon);
+    const char *colour = has_colours && cell.is_useless ? RED : "";
+    tc_buffer_printf(out, "%s%10s%s%s", colour, tc_digits(out->arena, cell.doubt, 3),
+                     cell.is_useless     ? "!"
+                     : cell.is_tolerable ? "*"
+                                         : " ",
+                     colour[0] == '\0' ? "" : PLAIN);
+}
+
+static void put_table(const tc_advice *advice, tc_buffer *out, bool has_colours) {
+    const tc_way *best = advice->best;
+    const tc_row_accuracy *row = &best->accuracy->rows[best->worst];
+    tc_buffer_printf(out, "\n  the doubt in %s, limit %s\n", row->name,
+                     isnan(row->limit) ? "none" : tc_digits(out->arena, row->limit, 6));
+    tc_buffer_puts(out, "  to hide ");
+    for (size_t i = 0; i < advice->way_count; i++) {
+        bool again = i > 0 && strcmp(advice->ways[i].unit, advice->ways[i - 1].unit) == 0;
+        tc_buffer_printf(out, "%10s ", again ? "" : advice->ways[i].unit);
+    }
+    tc_buffer_puts(out, "\n  epsilon ");
+    for (size_t i = 0; i < advice->way_count; i++)
+        tc_buffer_printf(out, "%10s ", tc_mechanism_name(advice->ways[i].mechanism));
+    tc_buffer_puts(out, "\n");
+    for (size_t e = 0; e < TC_TABLE_EPSILONS; e++) {
+        tc_buffer_printf(out, "  %-8g", tc_table_epsilons[e]);
+        for (size_t i = 0; i < advice->way_count; i++)
+            put_cell(advice, &advice->ways[i], tc_table_epsilons[e], out, has_colours);
+        tc_buffer_puts(out, "\n");
+    }
+    put_paragraph(out, 2, "* is tolerable; ! is useless: more than all that the constraint can be");
+}
+
+/* Bars on a logarithmic scale; the column of the tolerable doubt is marked. */
+static void put_plot(const tc_advice *advice, tc_buffer *out) {
+    enum { CELLS = 50 };
+    const tc_way *best = advice->best;
+    const tc_row_accuracy *row = &best->accuracy->rows[best->worst];
+    double tolerable = tc_tolerable(&advice->wish, row);
+    double first = tc_doubt_at(advice, best, best->worst, tc_table_epsilons[0]);
+    double last = tc_doubt_at(advice, best, best->worst, tc_table_epsilons[TC_TABLE_EPSILONS - 1]);
+    double least = log(fmin(last, tolerable) / 2), most = log(fmax(first, tolerable));
+    int mark = (int)(CELLS * (log(tolerable) - least) / (most - least));
+    mark = mark >= CELLS ? CELLS - 1 : mark;
+    tc_buffer_printf(out, "\n  %s noise, hiding %s (log scale); the line is tolerable\n",
+                     tc_mechanism_name(best->mechanism), best->unit);
+    for (size_t e = 0; e < TC_TABLE_EPSILONS; e++) {
+        double doubt = tc_doubt_at(advice, best, best->worst, tc_table_epsilons[e]);
+        double cells = CELLS * (log(doubt) - least) / (most - least);
+        tc_buffer_printf(out, "  %-8g", tc_table_epsilons[e]);
+        for (int i = 0; i < CELLS; i++)
+            tc_buffer_puts(out, i == mark ? "|" : i + 0.5 < cells ? "#" : " ");
+        tc_buffer_printf(out, " %s\n", tc_digits(out->arena, doubt, 3));
+    }
+}
+
+void tc_advice_text(const tc_advice *advice, tc_buffer *out, bool has_colours) {
+    tc_arena *arena = out->arena;
+    tc_buffer_puts(out, "Advice\n");
+    put_paragraph(out, 2, advice->recommendation);
+    put_table(advice, out, has_colours);
+    put_plot(advice, out);
+    tc_buffer_puts(out, "\n");
+    put_paragraph(out, 2, tc_noise_sentence(arena, advice));
+    put_paragraph(out, 2, tc_rounds_sentence(arena, advice));
+    put_paragraph(out, 2, tc_agents_sentence(arena, advice));
+    put_paragraph(out, 2, tc_home_sentence(arena, advice));
+    tc_accuracy_text(advice->shown->accuracy, out, false, has_colours);
+}
