@@ -33,6 +33,8 @@ typedef struct tc_column {
     const char *name;     /* as written, "pref[3]" for a component of a vector column; NULL for a derived one */
     const double *values; /* one per member */
     bool is_private;
+    const tc_expr *made_of; /* a derived one: the expressions of data that it was computed from */
+    size_t made_of_count;
 } tc_column;
 
 /* For their owners alone: members whose datum lay outside of its range and was moved into it, and one of them. */

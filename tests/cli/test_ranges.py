@@ -75,6 +75,16 @@ class Ranges(unittest.TestCase):
         whole, alone = (json.loads(self.tacit("plan", path, "--json").stdout)["hash"] for path in (self.problem, cloud))
         self.assertEqual(whole, alone)
 
+    def test_what_follows_from_ranges_is_written_for_those_who_cannot_compute_it(self):
+        self.problem.write_text(PROBLEM.replace("  gap 9000\n", "").replace("  gap 9\n", ""))
+        self.tacit("split", self.problem, "-o", self.folder / "parts")
+        cloud, ben = (self.folder / f"parts/{name}.tacit" for name in ("cloud", "agents/ben"))
+        for text in cloud.read_text(), ben.read_text():
+            self.assertIn("  distance need { l1 5; l2 5 }\n  distance pref { l1 1", text)
+            self.assertRegex(text, r"  gap \d")
+        whole, alone = (json.loads(self.tacit("plan", path, "--json").stdout)["hash"] for path in (self.problem, cloud))
+        self.assertEqual(whole, alone)
+
     def test_the_parties_files_say_the_ranges_and_each_its_own_data_alone(self):
         self.tacit("split", self.problem, "-o", self.folder / "parts")
         cloud = (self.folder / "parts/cloud.tacit").read_text()

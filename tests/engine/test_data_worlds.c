@@ -308,6 +308,13 @@ static const refusal REFUSALS[] = {
     {"state x[2] in [0, 5]\nprivate minimize v * x[1] + x[2]^2\nslater x = 1", "strongly convex"},
     {"state x in [0, 5]\nprivate start x = 1 + v\nprivate minimize (x - 2)^2\nslater x = 1", "start"},
     {"state x in [0, 5]\nprivate minimize (v - 0.5) * x^2\nslater x = 1", "convex for all data"},
+    /* Numbers that are computed when a problem is read hide the datum from whoever reads expressions. */
+    {"state x in [0, 5]\nprivate minimize (x - max(v, 0.2))^2\nslater x = 1", "computed beforehand"},
+    {"state x in [0, 5]\nprivate minimize (x - 2 * abs(v))^2\nslater x = 1", "computed beforehand"},
+    {"state x in [0, 5]\nprivate minimize (x - floor(10 * maximum(v, 0.1)))^2\nslater x = 1", "computed beforehand"},
+    {"state x in [0, 5]\nprivate minimize (x + 1)^(2 + v)\nslater x = 1", "computed beforehand"},
+    {"state x in [0, 5]\nparam c = [1, 2]\nprivate minimize (x - c[1 + floor(v)])^2\nslater x = 1",
+     "computed beforehand"},
 };
 
 static void what_no_rule_covers_is_as_far_as_the_box(void **state) {

@@ -66,6 +66,8 @@ static const char *datum_distances(tc_ranged *r, const tc_set_form *form, bool c
     }
     if (!in_objective && !in_sets)
         return NULL;
+    if (r->is_computed)
+        return "a maximum, an exponent or a choice among numbers is computed beforehand from it";
     if (!convex)
         return "the objective is not proved to be convex for all data in the ranges";
     const char *fault = step_fault(r, form);

@@ -15,7 +15,10 @@ typedef struct tc_ranged {
     /* by node, of the last roots */
     tc_interval *value, *slope;
     size_t capacity;
-    double *by; /* by column: how far it moves; 0 for all but the datum in question */
+    /* by column: how far it moves; 0 for all but the datum in question and what was computed from it when the problem
+     * was read, INFINITY */
+    double *by;
+    bool is_computed; /* there is such a column */
 } tc_ranged;
 
 /* ---- ranges.c ---- */

@@ -37,6 +37,15 @@ void tc_ranged_move(tc_ranged *r, const tc_datum *datum) {
         double by = hull_of(datum->by[i], datum->by[i], r->family->count).hi;
         r->by[datum->columns[i]] = fmin(by, tc_add_up(range.hi, -range.lo));
     }
+    /* A maximum, an exponent or a choice among numbers is a column of its own: it moves too, nobody knows how far. Such
+     * columns stand behind those that they were computed from. */
+    r->is_computed = false;
+    for (size_t d = 0; d < r->family->column_count; d++) {
+        const tc_column *column = &r->family->columns[d];
+        for (size_t i = 0; i < column->made_of_count && r->by[d] == 0; i++)
+            r->by[d] = tc_ranged_moves(r, column->made_of[i]) ? (double)INFINITY : 0;
+        r->is_computed = r->is_computed || isinf(r->by[d]);
+    }
 }
 
 /* ---- slopes ------------------------------------------------------------------------------------------------------ */

@@ -52,8 +52,8 @@ static void head_from_data(tc_elaborator *elaborator, tc_agents_block *block) {
         for (size_t i = 0; i < column->length; i++) {
             const char *name =
                 column->is_vector ? tc_arena_format(elaborator->arena, "%s[%zu]", column->name, i + 1) : column->name;
-            family->columns[column->first + i] =
-                (tc_column){name, table->values[column->first + i], data->secrets[c] != NULL};
+            family->columns[column->first + i] = (tc_column){
+                .name = name, .values = table->values[column->first + i], .is_private = data->secrets[c] != NULL};
         }
     }
 }
@@ -98,7 +98,8 @@ static void add_column(tc_elaborator *elaborator, tc_agents_block *block, tc_loc
         numbers[i] = tc_value_number_at(&value, i);
         if (value.rank == 1)
             name = tc_arena_format(elaborator->arena, "%s[%zu]", name, i + 1);
-        family->columns[family->column_count++] = (tc_column){name, &numbers[i], value.secret != NULL};
+        family->columns[family->column_count++] =
+            (tc_column){.name = name, .values = &numbers[i], .is_private = value.secret != NULL};
     }
     block->column_capacity = all;
 }

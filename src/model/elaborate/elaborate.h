@@ -243,8 +243,9 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
  * tc_coef_of evaluates it too. */
 bool tc_is_without_states(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
 tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i);
-/* A new column of the family; its leaf. */
-tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, bool is_private);
+/* A new column of the family; its leaf. source: what it was computed from; NULL: not from data. */
+tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, const tc_value *source,
+                      bool is_private);
 /* Marks and collects the nodes under root, sorted. */
 tc_expr *tc_nodes_under(tc_elaborator *elaborator, tc_expr root, size_t *count);
 

@@ -198,7 +198,16 @@ static tc_expr gather(tc_elaborator *elaborator, tc_agents_block *block, const t
         column[k] = base->is_number ? base->numbers[place] : tc_coef_at(elements[place], k);
     }
     struct tc_derived_column made = {from, offset, {subscripts[0].varying, subscripts[1].varying}, 0};
-    made.leaf = tc_new_column(elaborator, block, column, is_private);
+    tc_expr *sources = NULL;
+    size_t source_count = 0;
+    for (size_t e = 0; !base->is_number && e < base->rows * base->columns; e++)
+        TC_PUSH(elaborator->arena, sources, source_count, base->nodes[e]);
+    for (size_t d = 0; d < 2; d++) {
+        if (subscripts[d].varying != TC_NO_EXPR)
+            TC_PUSH(elaborator->arena, sources, source_count, subscripts[d].varying);
+    }
+    tc_value source = tc_value_nodes(sources, 1, source_count, 1);
+    made.leaf = tc_new_column(elaborator, block, column, &source, is_private);
     TC_PUSH(elaborator->arena, block->gathers, block->gather_count, made);
     return made.leaf;
 }

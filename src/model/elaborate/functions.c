@@ -175,8 +175,9 @@ static tc_expr exponent_column(tc_elaborator *elaborator, const tc_scope *scope,
     if (elaborator->dag->nodes[node].op == TC_DATA)
         return node;
     tc_coef coef = tc_coef_of(elaborator, general->block, node);
-    return coef.column == NULL ? tc_const(elaborator->dag, coef.value)
-                               : tc_new_column(elaborator, general->block, coef.column, exponent->secret != NULL);
+    return coef.column == NULL
+               ? tc_const(elaborator->dag, coef.value)
+               : tc_new_column(elaborator, general->block, coef.column, exponent, exponent->secret != NULL);
 }
 
 static tc_value each_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
@@ -467,7 +468,7 @@ static tc_value fold(const function_call *c, const tc_value *all, tc_number_func
             column[k] = i == 0 && !from_first ? tc_coef_at(coef, k) : step(before, tc_coef_at(coef, k));
         }
     }
-    tc_value value = tc_value_node(tc_new_column(elaborator, general->block, column, all->secret != NULL));
+    tc_value value = tc_value_node(tc_new_column(elaborator, general->block, column, all, all->secret != NULL));
     value.secret = all->secret;
     return value;
 }
@@ -532,7 +533,8 @@ static tc_value as_columns(const function_call *c, tc_value value) {
         double *column = TC_NEW(elaborator->arena, double, members);
         for (size_t k = 0; k < members; k++)
             column[k] = tc_coef_at(coef, k);
-        nodes[i] = tc_new_column(elaborator, general->block, column, value.secret != NULL);
+        tc_value source = tc_value_node(tc_value_node_at(&elaborator->values, &value, i));
+        nodes[i] = tc_new_column(elaborator, general->block, column, &source, value.secret != NULL);
     }
     tc_value columns =
         value.rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, value.rank, value.rows, value.columns);
@@ -583,7 +585,8 @@ static tc_value each_constant(const function_call *c, tc_number_function *step) 
         double *column = TC_NEW(c->elaborator->arena, double, members);
         for (size_t k = 0; k < members; k++)
             column[k] = step(tc_coef_at(coef, k), 0);
-        nodes[i] = tc_new_column(c->elaborator, general->block, column, a->secret != NULL);
+        tc_value source = tc_value_node(tc_value_node_at(&c->elaborator->values, a, i));
+        nodes[i] = tc_new_column(c->elaborator, general->block, column, &source, a->secret != NULL);
     }
     tc_value value = a->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, a->rank, a->rows, a->columns);
     value.secret = a->secret;

@@ -77,7 +77,7 @@ static tc_value ranged_param(tc_elaborator *elaborator, tc_agents_block *block, 
         double *values = TC_NEW(elaborator->arena, double, family->count);
         for (size_t k = 0; k < family->count; k++)
             values[k] = tc_value_number_at(numbers, c);
-        tc_expr leaf = tc_new_column(elaborator, block, values, true);
+        tc_expr leaf = tc_new_column(elaborator, block, values, NULL, true);
         size_t column = (size_t)elaborator->dag->nodes[leaf].u.index;
         family->columns[column].name = numbers->rank == 1
                                            ? tc_arena_format(elaborator->arena, "%s[%zu]", local->name->text, c + 1)
@@ -201,7 +201,7 @@ static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
         double *values = TC_NEW(elaborator->arena, double, count);
         for (size_t k = 0; k < count; k++)
             values[k] = (double)k + 1;
-        tc_expr leaf = tc_new_column(elaborator, block, values, false);
+        tc_expr leaf = tc_new_column(elaborator, block, values, NULL, false);
         block->index_column = (size_t)elaborator->dag->nodes[leaf].u.index;
     }
     return tc_value_node(tc_data(elaborator->dag, block->number, block->index_column, false));
@@ -647,7 +647,8 @@ tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block
     return tc_coef_of(elaborator, block, tc_value_node_at(&elaborator->values, value, i));
 }
 
-tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, bool is_private) {
+tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, const tc_value *source,
+                      bool is_private) {
     tc_family *family = &elaborator->model->families[block->number];
     if (family->column_count == block->column_capacity) {
         size_t capacity = block->column_capacity == 0 ? 8 : block->column_capacity * 2;
@@ -655,6 +656,15 @@ tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const d
             tc_arena_grow(elaborator->arena, family->columns, family->column_count, capacity, sizeof *family->columns);
         block->column_capacity = capacity;
     }
-    family->columns[family->column_count] = (tc_column){.values = values, .is_private = is_private};
+    tc_column column = {.values = values, .is_private = is_private};
+    if (source != NULL && !source->is_number) {
+        size_t count = tc_value_count(source);
+        tc_expr *made_of = TC_NEW(elaborator->arena, tc_expr, count);
+        for (size_t i = 0; i < count; i++)
+            made_of[i] = source->rank == 0 ? source->node : source->nodes[i];
+        column.made_of = made_of;
+        column.made_of_count = count;
+    }
+    family->columns[family->column_count] = column;
     return tc_data(elaborator->dag, block->number, family->column_count++, is_private);
 }
