@@ -102,6 +102,25 @@ def test_a_public_set_is_in_the_files_of_the_cloud_and_of_the_agents() -> None:
         home.public_set(p.isin(tacit.box(0, 1)))  # type: ignore[arg-type]
 
 
+def test_ranges_are_of_the_block_s_own_data() -> None:
+    m, home, p = small()
+    home.minimize(tacit.sumsq(p - home.pref))
+    home.range(home.pref, lower=0, upper=[1, 2])
+    home.protect("pref", by=0.5)
+    m.constraint("line", tacit.total(home, p) <= [3, 4])
+    m.dual_radius(10)
+    with pytest.warns(tacit.TacitWarning, match="outside of its range"):
+        parts = m.split().parts
+    assert all("protect pref by 0.5" in text for name, text in parts.items() if name.endswith(".tacit"))
+    assert "range pref[2] in [0, [1, 2]]" in parts["cloud.tacit"]
+    refused(lambda: home.range("pref", lower=0, upper=3), "'pref' has two ranges")
+    refused(lambda: home.protect(home.pref, by=1), "'pref' is protected twice")
+    with pytest.raises(TypeError, match="range takes private data of 'home'"):
+        home.range(2 * home.pref, lower=0, upper=1)
+    with pytest.raises(TypeError, match="protect takes private data of 'home'"):
+        home.protect(m.agent("other").state("q", lower=0, upper=1), by=1)
+
+
 def test_kinks_are_convex_but_not_smooth() -> None:
     m = tacit.Model()
     a = m.agent("a")

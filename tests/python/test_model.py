@@ -177,6 +177,10 @@ def test_a_second_setting_replaces_the_first() -> None:
     for unit in ("one:0.5", "one 0.5", "one: 0.5"):
         m.privacy(epsilon=2, adjacency=unit)
         assert str(m) == "privacy { epsilon 2; adjacency one 0.5 }"
+    for unit, text in (("data", "data"), ("agent:7.5", "agent 7.5"), (("agent", 7.5), "agent 7.5")):
+        m.privacy(adjacency=unit)
+        assert str(m) == f"privacy {{ adjacency {text} }}"
+    refused(lambda: m.privacy(adjacency=("data", 1)), "adjacency is 'agent', 'data', ")
 
 
 # ---- names ----
@@ -327,6 +331,9 @@ def test_a_name_brings_no_other_statements_along(text: str) -> None:
         lambda: home.param(text, 1),
         lambda: home.column(text, 1),
         lambda: home.slater(text, 1),
+        lambda: home.range(text, lower=0, upper=1),
+        lambda: home.protect(text, by=1),
+        lambda: home.distance(text, l1=1, l2=1),
         lambda: tacit.index(text, 1, 2),
         lambda: m.privacy(mechanism=text),
         lambda: m.privacy(adjacency=text),
