@@ -192,12 +192,31 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     write_strings(json, "warnings", plan->warnings, plan->warning_count);
 }
 
+/* Not hashed: plans keep the hash that they had before. */
+static void write_family_prices(const tc_plan *plan, tc_json *json) {
+    tc_json_open_array(json, "family_prices");
+    for (size_t i = 0; i < plan->family_price_count; i++) {
+        const tc_family_price *price = &plan->family_prices[i];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "family", price->family);
+        tc_json_count(json, "members", price->members);
+        tc_json_number(json, "range", price->range);
+        tc_json_number(json, "state_epsilon", price->state_epsilon);
+        tc_json_number(json, "round_epsilon", price->round_epsilon);
+        tc_json_number(json, "run_epsilon", price->run_epsilon);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
 void tc_plan_json(const tc_plan *plan, tc_json *json) {
     char hex[2 * sizeof plan->hash + 1];
     /* Not hashed: a published plan keeps the hash it had before there were two methods. */
     if (plan->method != TC_METHOD_TACIT)
         tc_json_string(json, "method", tc_method_name(plan->method));
     write_members(plan, json, tc_plan_deserves_private(plan));
+    if (plan->family_price_count > 0)
+        write_family_prices(plan, json);
     tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
     tc_json_string(json, "hash", hex);
 }
@@ -314,6 +333,24 @@ static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
     }
 }
 
+/* The same by family: boxes differ, and so do prices. */
+static void put_family_prices(const tc_plan *plan, tc_buffer *out) {
+    if (plan->family_price_count == 0)
+        return;
+    tc_buffer_printf(out, "\n  %-22s %10s %13s %13s %13s\n", "epsilon, by family", "range", "a whole state",
+                     "a whole round", "the whole run");
+    size_t shown = plan->family_price_count <= FEW_CHANNELS ? plan->family_price_count : SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        const tc_family_price *price = &plan->family_prices[i];
+        tc_buffer_puts(out, "  ");
+        tc_text_name(out, price->family, 22);
+        tc_buffer_printf(out, " %10.5g %13s %13s %13s\n", price->range, tc_text_up(out->arena, price->state_epsilon),
+                         tc_text_up(out->arena, price->round_epsilon), tc_text_up(out->arena, price->run_epsilon));
+    }
+    if (shown < plan->family_price_count)
+        tc_buffer_printf(out, "  ... and %zu more\n", plan->family_price_count - shown);
+}
+
 static void put_placements(const tc_plan *plan, tc_buffer *out, unsigned width) {
     tc_buffer text = tc_buffer_new(out->arena, 1 << 12);
     if (plan->mechanism == TC_MECHANISM_NONE || plan->calibration == TC_PUBLISHED)
@@ -350,6 +387,7 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
     put_placements(plan, out, width);
     put_observers(plan, out, width);
     put_prices(plan, out, width);
+    put_family_prices(plan, out);
     for (size_t i = 0; i < plan->warning_count; i++) {
         tc_buffer_puts(out, "\n");
         put_wrapped(out, tc_arena_format(out->arena, "warning: %s", plan->warnings[i]), width, 2);

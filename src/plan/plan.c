@@ -125,6 +125,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     }
     if (plan->problem == NULL) {
         tc_account_prices(&p);
+        tc_account_families(&p);
         warn(&p);
     }
     if (plan->problem == NULL && tc_interrupted(monitor))

@@ -95,6 +95,13 @@ typedef struct tc_price { /* a line of the translation table */
     double epsilon, delta;
 } tc_price;
 
+typedef struct tc_family_price { /* the same for one family: a shop's box may be wider than a home's */
+    const char *family;
+    size_t members;
+    double range;                                     /* of its widest state */
+    double state_epsilon, round_epsilon, run_epsilon; /* one state by its range; all of a round; of the run, or NAN */
+} tc_family_price;
+
 typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
     tc_placement placement;
     bool possible;
@@ -138,6 +145,8 @@ typedef struct tc_plan {
     size_t observer_count;
     tc_price *prices;
     size_t price_count;
+    tc_family_price *family_prices; /* where there are several families, and not very many; not hashed */
+    size_t family_price_count;
     /* Epsilon, or gdp for Gaussian noise, at which the same noise hides one agent from an observer of everything.
      * INFINITY if unknown. */
     double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */

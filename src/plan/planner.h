@@ -74,6 +74,8 @@ double tc_state_reach(const tc_planner *planner, const tc_channel *channel, cons
 void tc_account_observers(tc_planner *planner);
 /* The table of prices for other distances. */
 void tc_account_prices(tc_planner *planner);
+/* What the same noise charges for hiding an agent of each family. Not hashed. */
+void tc_account_families(tc_planner *planner);
 
 /* ---- output.c ---- */
 

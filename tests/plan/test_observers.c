@@ -1,6 +1,8 @@
 /* Prices of observers where lists, families and constants are out of the ordinary. */
 #include "plan/planned.h"
 
+#include "plan/account/account.h"
+
 static tc_plan *plan_of(planned *p, tc_mechanism mechanism, tc_adjacency unit, tc_calibration calibration,
                         const char *const *coalitions, size_t count) {
     tc_plan_options options = planned_options();
@@ -65,11 +67,50 @@ static void a_price_without_bound_voids_the_plan(void **state) {
     planned_end(&p);
 }
 
+/* One row with noise b: a home moves it by 2 x 5 with one state and by 3 x 5 with both, a shop by 40. On states each
+ * state has noise of its own. The family that pays most pays the plan's price. */
+static void every_family_has_its_own_prices(void **state) {
+    (void)state;
+    static const tc_placement placements[] = {TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_FORMS, TC_PLACEMENT_STATES};
+    planned p = planned_problem("p.tacit", "agents home[i in 1..4] { state p[2] in [0, 5]; private minimize sum(p) }\n"
+                                           "agents shop[i in 1..2] { state q in [0, 40]; private minimize q }\n"
+                                           "constraint c: sum(home: 2 * p[1] + p[2]) + sum(shop: q) <= 100\n"
+                                           "dual radius 1\nschedule { rounds 50 }\n");
+    for (int i = 0; i < 6; i++) {
+        tc_plan_options options = planned_options();
+        bool gaussian = i >= 3, on_states = placements[i % 3] == TC_PLACEMENT_STATES;
+        options.method = TC_METHOD_TACIT;
+        options.mechanism = gaussian ? TC_MECHANISM_GAUSSIAN : TC_MECHANISM_LAPLACE;
+        options.placement = placements[i % 3];
+        options.adjacency = TC_ADJACENCY_ONE;
+        options.adjacency_bound = 1;
+        options.epsilon = 1;
+        options.delta = 1e-6;
+        tc_plan *plan = planned_plan(&p, &options);
+        AT_CASE(i);
+        assert_int_equal(plan->family_price_count, 2);
+        const tc_family_price *home = &plan->family_prices[0], *shop = &plan->family_prices[1];
+        assert_true(home->range == 5 && shop->range == 40 && home->members == 4);
+        double largest = gaussian ? tc_gaussian_epsilon(plan->message_price, 1e-6) : plan->message_price;
+        assert_true(shop->round_epsilon == largest);
+        assert_true(home->round_epsilon < largest && home->state_epsilon < home->round_epsilon);
+        if (gaussian || placements[i % 3] == TC_PLACEMENT_FORMS)
+            continue;
+        double b = plan->channels[0].scale;
+        assert_true(fabs(home->state_epsilon / ((on_states ? 5 : 10) / b) - 1) < 1e-3);
+        assert_true(fabs(home->round_epsilon / ((on_states ? 10 : 15) / b) - 1) < 1e-3);
+        assert_true(fabs(home->run_epsilon / (50 * home->round_epsilon) - 1) < 1e-9);
+        assert_true(fabs(shop->state_epsilon / (40 / b) - 1) < 1e-3);
+    }
+    planned_end(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_agent_named_twice_in_a_coalition_is_one_agent),
         cmocka_unit_test(families_of_different_size_in_one_outer_function_are_priced),
         cmocka_unit_test(a_price_without_bound_voids_the_plan),
+        cmocka_unit_test(every_family_has_its_own_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,7 @@ typedef struct tc_pricing {
     tc_adjacency unit;      /* ENSEMBLE, ONE or AGENT */
     const tc_channel *channels;
     size_t channel_count;
+    const tc_family *only; /* the agents of this family alone, in the units one and agent; NULL: all */
 } tc_pricing;
 
 typedef struct tc_viewer { /* the arguments of tc_view_new */

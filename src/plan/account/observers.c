@@ -207,8 +207,13 @@ static void add_price(tc_planner *p, const char *what, double distance, double a
     }
 }
 
-/* Epsilon, or gdp, of everything one agent can do in one round. */
-static double whole_agent(tc_planner *p) {
+/* Whether a channel of states is of another family than the only one that counts. */
+static bool is_of_others(const tc_planner *p, const tc_channel *channel, const tc_family *only) {
+    return only != NULL && &p->model->families[channel->family] != only;
+}
+
+/* Epsilon, or gdp, of everything one agent can do in one round. only: an agent of this family; NULL: of any. */
+static double whole_agent(tc_planner *p, const tc_family *only) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
     if (!tc_noises_states(plan)) {
@@ -216,18 +221,20 @@ static double whole_agent(tc_planner *p) {
                               .mechanism = plan->mechanism,
                               .unit = TC_ADJACENCY_AGENT,
                               .channels = plan->channels,
-                              .channel_count = plan->channel_count};
+                              .channel_count = plan->channel_count,
+                              .only = only};
         return tc_price_view(&pricing, &all);
     }
     double worst = 0;
     const tc_caps *caps = tc_planned_caps(p, plan->state_exponent);
     for (size_t i = 0; i < plan->channel_count; i++)
-        worst = fmax(worst, tc_div_up(tc_state_reach(p, &plan->channels[i], caps), plan->channels[i].scale));
+        if (!is_of_others(p, &plan->channels[i], only))
+            worst = fmax(worst, tc_div_up(tc_state_reach(p, &plan->channels[i], caps), plan->channels[i].scale));
     return worst;
 }
 
 /* One coordinate in one round by d: two lattice states that differ there, by d, so rounding is paid once (step d). */
-static double one_state(tc_planner *p, double distance) {
+static double one_state(tc_planner *p, double distance, const tc_family *only) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
     if (!tc_noises_states(plan)) {
@@ -239,14 +246,16 @@ static double one_state(tc_planner *p, double distance) {
                               .mechanism = plan->mechanism,
                               .unit = TC_ADJACENCY_ONE,
                               .channels = plan->channels,
-                              .channel_count = plan->channel_count};
+                              .channel_count = plan->channel_count,
+                              .only = only};
         double amount = tc_mul_up(distance, tc_price_view(&pricing, &all));
         p->sensitivity->lattice = kept;
         return amount;
     }
     double worst = 0;
     for (size_t i = 0; i < plan->channel_count; i++)
-        worst = fmax(worst, tc_div_up(distance, plan->channels[i].scale));
+        if (!is_of_others(p, &plan->channels[i], only))
+            worst = fmax(worst, tc_div_up(distance, plan->channels[i].scale));
     return worst;
 }
 
@@ -255,7 +264,7 @@ static double whole_ranges(tc_planner *p, double width) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
     if (tc_noises_states(plan)) /* each state is a number of its own */
-        return one_state(p, width);
+        return one_state(p, width, NULL);
     tc_pricing pricing = {.sensitivity = p->sensitivity,
                           .mechanism = plan->mechanism,
                           .unit = TC_ADJACENCY_ONE,
@@ -264,15 +273,19 @@ static double whole_ranges(tc_planner *p, double width) {
     return tc_price_range(&pricing, &all);
 }
 
+static double widest_of(const tc_family *family) {
+    double most = 0;
+    for (size_t c = 0; c < family->dim; c++) {
+        for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++)
+            most = fmax(most, tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k)));
+    }
+    return most;
+}
+
 static double widest(const tc_model *model) {
     double most = 0;
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t c = 0; c < family->dim; c++) {
-            for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++)
-                most = fmax(most, tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k)));
-        }
-    }
+    for (size_t f = 0; f < model->family_count; f++)
+        most = fmax(most, widest_of(&model->families[f]));
     return most;
 }
 
@@ -302,7 +315,7 @@ void tc_account_prices(tc_planner *p) {
     if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0)
         return;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
-    double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p);
+    double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p, NULL);
     plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
     plan->message_price = tc_mul_up(hold, agent);
     plan->agent_price =
@@ -311,12 +324,12 @@ void tc_account_prices(tc_planner *p) {
     const char *where = tc_relies_on_caps(plan) ? " within its public set" : "";
     if (unit >= step)
         add_price(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
-                  unit, tc_mul_up(hold, fmin(one_state(p, unit), agent)));
+                  unit, tc_mul_up(hold, fmin(one_state(p, unit, NULL), agent)));
     if (width > unit)
         add_price(p,
                   tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)", where,
                                   number(p, width)),
-                  width, tc_mul_up(hold, fmin(one_state(p, width), agent)));
+                  width, tc_mul_up(hold, fmin(one_state(p, width, NULL), agent)));
     if (plan->adjacency != TC_ADJACENCY_AGENT) {
         tc_viewer all = tc_eavesdropper();
         double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10;
@@ -341,5 +354,37 @@ void tc_account_prices(tc_planner *p) {
                                                     rounds_text(p, rounds), i == 1 ? part_text : "");
         add_price(p, what, tc_mul_up(gaussian ? tc_sqrt_up(rounds) : rounds, reach),
                   tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent));
+    }
+}
+
+/* ---- by family --------------------------------------------------------------------------------------------------- */
+
+enum { MOST_FAMILIES = 64 }; /* each takes a pass over all agents */
+
+static double epsilon_of(const tc_plan *plan, double amount) {
+    bool converts = plan->mechanism == TC_MECHANISM_GAUSSIAN && amount > 0;
+    return converts ? tc_gaussian_epsilon(amount, plan->delta) : amount;
+}
+
+void tc_account_families(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    size_t count = p->model->family_count;
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0 || count < 2 || count > MOST_FAMILIES)
+        return;
+    double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap);
+    double rounds = gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds; /* NAN where not known */
+    plan->family_prices = TC_NEW(p->arena, tc_family_price, count);
+    plan->family_price_count = count;
+    for (size_t f = 0; f < count; f++) {
+        const tc_family *family = &p->model->families[f];
+        double range = widest_of(family), agent = whole_agent(p, family);
+        plan->family_prices[f] = (tc_family_price){
+            .family = family->name,
+            .members = family->count,
+            .range = range,
+            .state_epsilon = epsilon_of(plan, tc_mul_up(hold, fmin(one_state(p, range, family), agent))),
+            .round_epsilon = epsilon_of(plan, tc_mul_up(hold, agent)),
+            .run_epsilon = isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, tc_mul_up(rounds, agent))};
     }
 }

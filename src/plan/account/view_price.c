@@ -40,6 +40,10 @@ static tc_interval divided(tc_interval value, double scale) {
     return (tc_interval){-tc_div_up(-value.lo, scale), tc_div_up(value.hi, scale)};
 }
 
+static bool is_passed_over(const scaled *p, const tc_sensitivity_block *block) {
+    return p->pricing->only != NULL && block->family != p->pricing->only;
+}
+
 static double nan_is_infinite(double x) { return isnan(x) ? (double)INFINITY : x; }
 
 /* The unit agent with a public set: all entries together. */
@@ -58,7 +62,7 @@ static double together(scaled *p, const tc_sensitivity_block *block) {
 
 static void take_column_sums(void *context, const tc_sensitivity_block *block) {
     scaled *p = context;
-    for (size_t c = 0; c < block->columns; c++) {
+    for (size_t c = 0; !is_passed_over(p, block) && c < block->columns; c++) {
         double sum = 0;
         for (size_t i = block->start[c]; i < block->start[c + 1]; i++)
             sum = tc_add_up(sum, tc_div_up(tc_magnitude(block->moved[i].value), scale_of(p, &block->moved[i])));
@@ -140,6 +144,8 @@ static double frobenius(const scaled *p) {
 /* Unit one: each agent's block by itself. */
 static void take_block_norm(void *context, const tc_sensitivity_block *block) {
     scaled *p = context;
+    if (is_passed_over(p, block))
+        return;
     clear_stored(p);
     for (size_t c = 0; c < block->columns; c++)
         store_column(p, block, c);
