@@ -49,6 +49,7 @@ typedef struct tc_experiment {
     const tc_derivatives *derivatives;
     const tc_reference *reference; /* NULL: no errors */
     double dual_radius;
+    const char *what;                   /* a single run's progress begins with it; NULL: with the pace */
     const tc_tacit_facts *method;       /* of method tacit; NULL for method published */
     const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: made here */
     const double *origin_x, *origin_mu; /* another run's result, to measure how far a run ends from it; NULL */

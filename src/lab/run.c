@@ -38,7 +38,8 @@ const char *tc_lab_run_id(tc_arena *arena) {
 /* Of one run, or of many at once. */
 typedef struct run_pace {
     const tc_monitor *monitor;
-    uint64_t total; /* rounds of all runs */
+    const char *what; /* before the pace; NULL: nothing */
+    uint64_t total;   /* rounds of all runs */
     _Atomic uint64_t done;
     double began; /* on the clock of tc_seconds */
     double last_report;
@@ -46,8 +47,9 @@ typedef struct run_pace {
 
 static const double REPORT_SECONDS = 0.1; /* between reports */
 
-static void pace_begin(run_pace *pace, const tc_monitor *monitor, uint64_t total) {
+static void pace_begin(run_pace *pace, const tc_monitor *monitor, const char *what, uint64_t total) {
     pace->monitor = monitor;
+    pace->what = what;
     pace->total = total;
     atomic_init(&pace->done, 0);
     pace->began = tc_seconds();
@@ -99,9 +101,11 @@ static void pace_report(run_pace *pace) {
     pace->last_report = now;
     double done = (double)atomic_load_explicit(&pace->done, memory_order_relaxed);
     double rate = done / (now - pace->began);
-    char text[64];
+    char text[64], line[128];
     tc_pace_text(text, rate, ((double)pace->total - done) / rate);
-    tc_progress(pace->monitor, text, done / (double)pace->total);
+    (void)snprintf(line, sizeof line, "%.40s%s%s", pace->what == NULL ? "" : pace->what, pace->what == NULL ? "" : ": ",
+                   text);
+    tc_progress(pace->monitor, line, done / (double)pace->total);
 }
 
 /* ---- one run ---- */
@@ -324,7 +328,7 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
                       .pace = &pace,
                       .reports = true,
                       .tells_rows = true};
-    pace_begin(&pace, monitor, experiment->rounds);
+    pace_begin(&pace, monitor, experiment->what, experiment->rounds);
     tc_status status = run_apart(&one, seed, text);
     if (text[0] != '\0')
         *why = tc_arena_copy(arena, text, strlen(text));
@@ -454,7 +458,7 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
     for (size_t i = 0; i < count; i++) {
         total += jobs[i].experiment->rounds;
     }
-    pace_begin(&all->pace, monitor, total);
+    pace_begin(&all->pace, monitor, NULL, total);
     size_t size = threads == 0 ? tc_processors() : threads;
     size_t workers = size < count ? size : count;
     all->keeping = arenas_for_workers(arena, workers);

@@ -397,6 +397,58 @@ class Warnings(Written):
         self.assertIn("NOT CONVERGED", warning)  # which is the method's, and not of noise
 
 
+class Words(Written):
+    """Which constraints hold, as a person reads it once."""
+
+    ROWS = """agents home[i in 1..4] {
+  state p in [0, 2000]
+  private minimize (p - 1000 * i)^2
+}
+constraint most: sum(home: p) <= 2020
+constraint least: home[1].p >= 3000
+constraint exactly: home[1].p - home[2].p == 7
+constraint bare: home[3].p - home[4].p <= 0
+constraint easy: home[1].p + home[2].p <= 1e6
+constraint easier: home[1].p <= 1e6
+dual radius 1e9
+schedule { rounds 3 }
+"""
+
+    def words(self, g):
+        """Of the rows above, in plain Python: the three largest, and how many others."""
+        limits = {"most": "2,020", "least": "3,000", "exactly": "7", "bare": None, "easy": "1,000,000", "easier": "1,000,000"}
+        verbs = {"least": "short", "exactly": "off"}
+        amounts = [(abs(v) if name == "exactly" else v, name) for name, v in zip(limits, g)]
+        broken = sorted(((a, n) for a, n in amounts if a > 1e-3), reverse=True)
+        said = [f"{n} {verbs.get(n, 'over')} by {f'{a:,.0f}' if a >= 1000 else f'{a:.3g}'}"
+                + (f" of {limits[n]}" if limits[n] else "") for a, n in broken]
+        rest = len(g) - len(broken)
+        end = "" if rest == 0 else "; the other one holds" if rest == 1 else "; all others hold"
+        if not said:
+            return f"all {len(g)} constraints hold"
+        if len(said) > 3:
+            others = len(said) - 3
+            return ", ".join(said[:3]) + f" and {others} other{'s' if others > 1 else ''} by less" + end
+        return (", ".join(said[:-1]) + " and " if len(said) > 1 else "") + said[-1] + end
+
+    def test_they_name_rows_amounts_and_limits(self):
+        seen = set()
+        for rounds in ("1", "2", "3", "50"):
+            answer = run(self.problem(self.ROWS), "--mechanism", "none", "--rounds", rounds, code=1)
+            self.assertEqual(answer["true_feasibility"], self.words(answer["g"]))
+            seen |= set(re.findall(r"over|short|off|of 2,020|of 3,000", answer["true_feasibility"]))
+        self.assertLessEqual({"short", "over", "off"}, seen)
+
+    def test_one_row_is_called_by_its_name(self):
+        self.assertEqual(run(self.whole, "--mechanism", "none", "--rounds", "1")["true_feasibility"], "shared holds")
+
+    def test_what_was_released_says_at_most_and_how_sure(self):
+        answer = run(self.whole, "--seed", "1")
+        [bound], sentence = answer["feasibility"]["bounds"], answer["feasibility"]["sentence"]
+        self.assertEqual(sentence, f"shared over by at most {bound:.3g} of 4, with probability 0.95" if bound > 0
+                         else "shared holds, with probability 0.95")
+
+
 class Refusals(Written):
     def test_seeds_that_are_no_exact_numbers(self):
         last = ("--seed", "9007199254740992")

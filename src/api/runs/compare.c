@@ -69,6 +69,7 @@ static tc_status run_without_noise(tc_work *work, const tc_compared *what, tc_co
         made->missing = "there is no plan without noise for these options";
         return TC_OK;
     }
+    experiment.what = "without noise";
     experiment.grid = ends;
     experiment.grid_count = what->setup->rounds > 0 ? 2 : 1;
     if (status == TC_OK)
