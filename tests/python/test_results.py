@@ -367,3 +367,34 @@ def test_unknown_agents_and_facts_are_named(paper):
 def test_text_and_json_are_what_the_command_prints(paper):
     plan = paper.plan()
     assert json.loads(plan.json_text) == plan.json and "Plan" in plan.text and str(plan) == plan.text.rstrip()
+
+
+def test_advice_is_that_of_the_command(examples, command):
+    problem = tacit.Problem(examples / "num.tacit")
+    advice = problem.advise(doubt=0.5, constraint="link[3]", rounds=2000)
+    assert advice.json == command("advise", examples / "num.tacit", "--doubt", "0.5", "--constraint", "link[3]",
+                                  "--rounds", "2000")
+    assert advice and advice.reaches and advice.recommendation == advice.json["recommendation"]
+    assert advice.facts.epsilon == advice.json["recommended"]["epsilon"] and advice.facts.constraint == "link[3]"
+    assert [row.doubt for row in advice.constraints] == [row["doubt"] for row in advice.json["constraints"]]
+    assert [point.doubt for point in advice.table] == [point["doubt"] for point in advice.json["table"]]
+    assert list(advice.frame().columns)[:3] == ["adjacency", "mechanism", "epsilon"]
+    assert not problem.advise(doubt="1e-9%", rounds=2000)
+    with pytest.raises(tacit.UsageError, match="tolerable doubt"):
+        problem.advise(doubt="much")
+
+
+def test_the_doubts_of_a_plan_are_those_of_the_command(examples, command):
+    plan, printed = tacit.Problem(examples / "dispatch.tacit").plan(), command("plan", examples / "dispatch.tacit")
+    for row, said in zip(plan.constraints, printed["constraints"], strict=True):
+        assert (row.name, row.limit, row.doubt, row.is_useless) == (
+            said["name"], said["limit"], said["doubt"], said["useless"])  # fmt: skip
+
+
+def test_a_plot_of_advice_has_a_line_for_each_way(examples):
+    pytest.importorskip("matplotlib")
+    advice = tacit.Problem(examples / "ev.tacit").advise(rounds=500)
+    ax = advice.plot()
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {
+        "agent, laplace", "agent, gaussian", "one:7.4, laplace", "one:7.4, gaussian", "tolerable"}  # fmt: skip
+    assert ax.get_xscale() == ax.get_yscale() == "log"
