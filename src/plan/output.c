@@ -1,5 +1,6 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
 #include "base/text.h"
+#include "analysis/data/data.h"
 #include "plan/planner.h"
 
 #include <openssl/evp.h>
@@ -119,6 +120,41 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "unit", none ? NULL : tc_unit_text(json->out->arena, plan->adjacency, plan->adjacency_bound));
 }
 
+/* What the units agent:D and data hide, family by family. Left out for other units, like budgets. */
+static void write_distances(const tc_plan *plan, tc_json *json) {
+    if (plan->distances == NULL)
+        return;
+    tc_json_open_array(json, "distances");
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        const tc_family *family = &plan->model->families[f];
+        const tc_distance *found = &plan->distances[f];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "family", family->name);
+        tc_json_number(json, "distance", found->distance);
+        tc_json_number(json, "reach", found->reach);
+        if (plan->adjacency == TC_ADJACENCY_DATA) {
+            tc_json_number(json, "steps", found->steps);
+            tc_json_open_array(json, "data");
+            for (size_t i = 0; i < family->datum_count; i++) {
+                const tc_datum *datum = &family->data[i];
+                if (datum->by == NULL)
+                    continue;
+                tc_span_of_by by = tc_protected_by(family, datum);
+                tc_json_open_object(json, NULL);
+                tc_json_string(json, "name", datum->name);
+                tc_json_number(json, "by", by.most);
+                if (by.least < by.most)
+                    tc_json_number(json, "by_at_least", by.least);
+                tc_json_number(json, "distance", datum->distances[plan->mechanism == TC_MECHANISM_GAUSSIAN]);
+                tc_json_close_object(json);
+            }
+            tc_json_close_array(json);
+        }
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
 /* Left out where there is none: plans made before there were budgets keep their hash. */
 static void write_budget(const tc_plan *plan, tc_json *json) {
     const tc_budget *budget = &plan->model->budget;
@@ -165,6 +201,7 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     write_choices(plan, json);
     write_public_sets(plan, json);
     tc_json_number(json, "adjacency", plan->adjacency_bound);
+    write_distances(plan, json);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
     if (plan->calibration == TC_PUBLISHED && plan->mechanism == TC_MECHANISM_GAUSSIAN)
@@ -256,6 +293,26 @@ static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsign
     tc_layout_paragraph(&layout, indent, text);
 }
 
+/* Which data, by how much, and what each contributes to D. */
+static void put_protected(const tc_plan *plan, tc_buffer *out, int norm) {
+    put_line(out, "hides", "one agent's data, in all %.0f rounds together (l%d):", plan->rounds, norm);
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        const tc_family *family = &plan->model->families[f];
+        if (!plan->distances[f].protects)
+            put_line(out, "", "%s protects nothing", family->name);
+        for (size_t i = 0; i < family->datum_count; i++) {
+            if (family->data[i].by != NULL)
+                put_line(out, "", "%s.%s by %.6g: moves a round's states by %.6g%s", family->name, family->data[i].name,
+                         tc_protected_by(family, &family->data[i]).least, family->data[i].distances[norm - 1],
+                         family->data[i].distances[norm - 1] >= tc_box_diameter(family, norm) ? ", all the box allows"
+                                                                                              : "");
+        }
+        if (plan->distances[f].protects)
+            put_line(out, "", "%s: %.6g in all, %.2g of it for inexact steps", family->name,
+                     plan->distances[f].distance, plan->distances[f].steps);
+    }
+}
+
 static void put_heading(const tc_plan *plan, tc_buffer *out) {
     bool none = plan->mechanism == TC_MECHANISM_NONE;
     put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
@@ -271,6 +328,11 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds%s", plan->rounds,
                  tc_relies_on_caps(plan) ? " in its public set" : "");
+    else if (plan->adjacency == TC_ADJACENCY_WITHIN)
+        put_line(out, "hides", "one agent's states within %.6g in each of all %.0f rounds (l%d)", plan->adjacency_bound,
+                 plan->rounds, norm);
+    else if (plan->adjacency == TC_ADJACENCY_DATA)
+        put_protected(plan, out, norm);
     else if (plan->adjacency == TC_ADJACENCY_ONE)
         put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
                  norm);

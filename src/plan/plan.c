@@ -120,6 +120,9 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
         tc_place_published(&p);
     if (plan->problem == NULL) {
         tc_progress(monitor, "plan", 0.5);
+        p.reach = tc_reaches(arena, plan, ldexp(1, plan->state_exponent));
+        for (size_t f = 0; p.reach != NULL && f < model->family_count; f++)
+            plan->distances[f].reach = p.reach[f];
         tc_account_observers(&p);
         void_without_bound(&p);
     }

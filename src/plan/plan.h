@@ -113,6 +113,16 @@ typedef struct tc_placement_facts { /* predicted noise of each placement, for `a
                             * method tacit, whose prices are made of filtered measurements */
 } tc_placement_facts;
 
+/* Units WITHIN and DATA, of one family. Distances are of one member's states in one round, given the same earlier
+ * answers, in the norm of the mechanism, rounded up. */
+typedef struct tc_distance {
+    bool protects;   /* false: its members are the same in both worlds */
+    double data;     /* DATA: of all its protected data together */
+    double steps;    /* DATA: what steps that are not exact add, over all rounds */
+    double distance; /* D: of the states that agents send */
+    double reach;    /* D': of those that the cloud uses, on the plan's lattice and in the box */
+} tc_distance;
+
 /* In the tight calibration a row of g that depends on no state, and a Jacobian entry that is constant by structure,
  * have no channel: they are public. */
 typedef struct tc_plan {
@@ -127,9 +137,11 @@ typedef struct tc_plan {
     const tc_model *measured;
     const tc_derivatives *measured_derivatives;
     /* paper: eq:adj. ENSEMBLE: two trajectories of all agents whose l_p distance over all rounds is at most B, p = 1
-     * for Laplace and 2 for Gaussian noise. ONE: the same of one agent. AGENT: anything that one agent can do. */
+     * for Laplace and 2 for Gaussian noise. ONE: the same of one agent. AGENT: anything that one agent can do. WITHIN
+     * and DATA: one agent, in every round by at most a distance D, of its own for each family in DATA. */
     tc_adjacency adjacency;
-    double adjacency_bound; /* B; NAN for AGENT */
+    double adjacency_bound; /* B, or D of WITHIN; NAN for AGENT and DATA */
+    tc_distance *distances; /* WITHIN, DATA: by family; NULL otherwise */
     /* paper: Definition 1, eq:fulleddef. As asked: of each system in the published calibration, joint in the tight. */
     double epsilon, delta;
     double rounds;
@@ -165,6 +177,11 @@ typedef struct tc_plan {
     bool refusal_is_usage;
     unsigned char hash[32]; /* SHA-256 of the plan's canonical text */
 } tc_plan;
+
+/* Units whose price grows with the number of rounds: one agent, in every round. The others bound a whole run by B. */
+static inline bool tc_hides_every_round(tc_adjacency unit) {
+    return unit == TC_ADJACENCY_AGENT || unit == TC_ADJACENCY_WITHIN || unit == TC_ADJACENCY_DATA;
+}
 
 /* Noise on states; otherwise on numbers made of them (OUTPUTS, and FORMS, which are the outputs of plan->measured). */
 static inline bool tc_noises_states(const tc_plan *plan) { return plan->placement == TC_PLACEMENT_STATES; }

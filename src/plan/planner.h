@@ -14,7 +14,8 @@ typedef struct tc_planner {
     tc_plan *plan;
     tc_streams *streams;
     tc_sensitivity *sensitivity;
-    double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
+    double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent, within, data): times it prices are */
+    const double *reach;     /* of the lattice that is looked at: by family, D' of distance.c; NULL for other units */
     double target;           /* the largest multiplier * price: epsilon, or gdp for Gaussian noise */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
@@ -42,6 +43,18 @@ const char *tc_refuse(tc_planner *planner, bool is_usage, const char *format, ..
 void tc_plan_warn(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
 void tc_plan_doubt(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
 void tc_plan_void(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+
+/* ---- distance.c: the units WITHIN and DATA ---- */
+
+/* Sets plan->distances, but for reaches; on false plan->problem says why not. */
+bool tc_plan_distances(tc_planner *planner);
+/* By family: how far the states of one member that the cloud uses may differ in a round, on a lattice of this step; 0
+ * for families that protect nothing. NULL for other units. */
+double *tc_reaches(tc_arena *arena, const tc_plan *plan, double step);
+/* The least positive distance of a family; infinite for other units. */
+double tc_least_distance(const tc_plan *plan);
+/* What the lattice of the states adds to a distance, as a share of it, at most. */
+double tc_lattice_share(const tc_plan *plan, int state_exponent);
 
 /* ---- published.c, tacit.c: where each method puts its noise ---- */
 

@@ -93,18 +93,18 @@ static bool resolve_unit(tc_planner *p) {
     }
     if (plan->adjacency == TC_ADJACENCY_BARE)
         plan->adjacency = plan->calibration == TC_PUBLISHED ? TC_ADJACENCY_ENSEMBLE : TC_ADJACENCY_ONE;
-    if (plan->adjacency == TC_ADJACENCY_WITHIN || plan->adjacency == TC_ADJACENCY_DATA) {
-        tc_refuse(p, true, "the units 'agent:D' and 'data' have no plan: choose one:B or agent");
+    if (tc_hides_every_round(plan->adjacency) && isnan(plan->rounds)) {
+        tc_refuse(p, true, "%s needs the number of rounds: add 'rounds' to the schedule, or --rounds T",
+                  plan->adjacency == TC_ADJACENCY_AGENT ? "hiding an agent entirely"
+                                                        : "hiding what goes on in all rounds");
         return false;
     }
-    if (plan->adjacency == TC_ADJACENCY_AGENT) {
+    if (plan->adjacency == TC_ADJACENCY_AGENT || plan->adjacency == TC_ADJACENCY_DATA) {
         plan->adjacency_bound = NAN;
-        if (isnan(plan->rounds)) {
-            tc_refuse(p, true,
-                      "hiding an agent entirely needs the number of rounds: add 'rounds' to the schedule, or "
-                      "--rounds T");
-            return false;
-        }
+    } else if (plan->adjacency == TC_ADJACENCY_WITHIN &&
+               !(plan->adjacency_bound > 0 && isfinite(plan->adjacency_bound))) {
+        tc_refuse(p, true, "the distance D of the unit agent:D must be a positive number");
+        return false;
     } else if (!(plan->adjacency_bound > 0 && isfinite(plan->adjacency_bound))) {
         tc_refuse(p, true, "the distance B of the adjacency must be a positive number");
         return false;
@@ -116,7 +116,15 @@ static bool resolve_unit(tc_planner *p) {
                   tc_adjacency_name(plan->adjacency));
         return false;
     }
-    return true;
+    if (plan->adjacency == TC_ADJACENCY_DATA && plan->method != TC_METHOD_TACIT) {
+        tc_refuse(
+            p, true,
+            "the unit data goes with --method tacit: how far data move states is proved for agents that minimise, "
+            "and those of method published make gradient steps");
+        return false;
+    }
+    bool bounded = plan->adjacency == TC_ADJACENCY_WITHIN || plan->adjacency == TC_ADJACENCY_DATA;
+    return !bounded || tc_plan_distances(p);
 }
 
 static bool resolve_numbers(tc_planner *p) {
@@ -156,13 +164,14 @@ static bool nothing_asked(const tc_planner *p) {
            o->mechanism == TC_MECHANISM_UNSET && isnan(o->epsilon) && o->adjacency == TC_ADJACENCY_UNSET;
 }
 
-/* paper: eq:adj. Prices are per unit of distance, or in the unit agent per round. The multiplier makes them prices of
- * the whole run: it is B with holds, or in the unit agent the number of rounds (Gaussian: its root). */
+/* paper: eq:adj. Prices are per unit of distance, or per round. The multiplier makes them prices of the whole run: it
+ * is B with holds, or in units that hide every round their number (Gaussian: its root). There holds are free: each use
+ * of a message is a round of its own. */
 static void set_target(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
     p->target = gaussian ? tc_gaussian_gdp(plan->epsilon, plan->delta) : plan->epsilon;
-    if (plan->adjacency == TC_ADJACENCY_AGENT)
+    if (tc_hides_every_round(plan->adjacency))
         p->multiplier = gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds;
     else
         p->multiplier =

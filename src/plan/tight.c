@@ -143,6 +143,7 @@ static void list_state_channels(tc_planner *p, tc_layout *layout) {
 
 #define SHARE 1e-4 /* omega: what the lattice may add */
 #define MOST_SHARE 0.05
+#define TOKEN_STEPS 16
 #define ENLARGE (1 + 0x1p-44) /* room for the roundings of a price that is computed again */
 
 void tc_finish_channel(const tc_planner *p, tc_channel *channel, double scale) {
@@ -189,10 +190,10 @@ void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layo
     plan->overhead = layout->overhead;
 }
 
-/* 2^-20 of the smaller of B and the narrowest side of the public box. */
+/* 2^-20 of the smaller of B (or D) and the narrowest side of the public box. */
 int tc_first_state_exponent(const tc_planner *p) {
     const tc_model *model = p->model;
-    double least = p->plan->adjacency == TC_ADJACENCY_AGENT ? (double)INFINITY : p->plan->adjacency_bound;
+    double least = tc_hides_every_round(p->plan->adjacency) ? tc_least_distance(p->plan) : p->plan->adjacency_bound;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++) {
@@ -210,13 +211,27 @@ static tc_pricing pricing_of(tc_planner *p, const tc_layout *layout) {
     return (tc_pricing){.sensitivity = p->sensitivity,
                         .mechanism = p->plan->mechanism,
                         .unit = p->plan->adjacency,
+                        .reach = p->reach,
                         .channels = layout->channels,
                         .channel_count = layout->count};
 }
 
+/* What no agent that may differ has an effect on needs no noise. It gets a few steps of its lattice, so that all that
+ * is released is drawn, and audited, in one way. */
+static double token_scale(const tc_channel *channel) { return ldexp(TOKEN_STEPS, channel->step_exponent); }
+
+typedef struct tc_relative { /* by channel */
+    double *scale;
+    const bool *moves; /* whether an agent that may differ has an effect on it */
+} tc_relative;
+
+static void set_scale(const tc_planner *p, tc_channel *channel, const tc_relative *relative, size_t i, double scale) {
+    tc_finish_channel(p, channel, relative->moves[i] ? scale : token_scale(channel));
+}
+
 /* One lattice: steps, extras, and all scales enlarged by one factor. */
 static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *lattices, const tc_lattice_wish *wish,
-                               const double *relative, double least_factor) {
+                               const tc_relative *relative, double least_factor) {
     tc_lattice_choice choice;
     const char *problem = tc_lattice_check_states(p->model, wish->state_exponent);
     if (problem != NULL)
@@ -227,7 +242,7 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
     if (choice.problem != NULL)
         return choice.problem;
     for (size_t i = 0; i < layout->count; i++)
-        tc_finish_channel(p, &layout->channels[i], relative[i] * least_factor);
+        set_scale(p, &layout->channels[i], relative, i, relative->scale[i] * least_factor);
     /* Rounding only adds to a price, so a lattice that is too fine need not be priced. */
     problem = tc_check_scales(p->arena, layout);
     if (problem != NULL)
@@ -236,15 +251,16 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
     layout->sum_exponents = p->model->sum_count > 0 ? choice.sum_exponents : NULL;
     layout->state_exponent = wish->state_exponent;
     p->sensitivity->lattice = layout->lattice;
+    p->reach = tc_reaches(p->arena, p->plan, ldexp(1, wish->state_exponent));
     tc_sensitivity_prepare(p->sensitivity);
     for (size_t i = 0; i < layout->count; i++)
-        layout->channels[i].scale = relative[i];
+        layout->channels[i].scale = relative->scale[i];
     tc_pricing pricing = pricing_of(p, layout);
     tc_viewer all = tc_eavesdropper();
     double price = tc_mul_up(p->multiplier, tc_price_view(&pricing, &all));
     double factor = tc_mul_up(tc_div_up(price, p->target), ENLARGE);
     for (size_t i = 0; i < layout->count; i++)
-        tc_finish_channel(p, &layout->channels[i], tc_mul_up(relative[i], factor));
+        set_scale(p, &layout->channels[i], relative, i, tc_mul_up(relative->scale[i], factor));
     return tc_check_scales(p->arena, layout);
 }
 
@@ -270,11 +286,12 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     p->sensitivity->lattice = NULL;
     p->sensitivity->caps = tc_planned_caps(p, tc_first_state_exponent(p));
     p->sensitivity->extras_only = false;
+    p->reach = tc_reaches(p->arena, p->plan, 0);
     tc_sensitivity_prepare(p->sensitivity);
     tc_pricing pricing = pricing_of(p, layout);
     tc_channel_facts facts = tc_channel_facts_find(&pricing);
     for (size_t i = 0; i < layout->count; i++) {
-        if (!isfinite(facts.constant[i])) {
+        if (!isfinite(facts.constant[i]) || !isfinite(facts.slope[i])) {
             layout->problem = tc_no_bound(p->arena, &layout->channels[i]);
             return;
         }
@@ -282,9 +299,9 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     if (layout->count == 0)
         return;
     tc_place_scales(&pricing, layout->channels, p->row_scale, p->box_length);
-    double *relative = TC_NEW(p->arena, double, layout->count + 1);
+    tc_relative relative = {.scale = TC_NEW(p->arena, double, layout->count + 1), .moves = facts.moves};
     for (size_t i = 0; i < layout->count; i++)
-        relative[i] = layout->channels[i].scale;
+        relative.scale[i] = layout->channels[i].scale;
     tc_lattices *lattices = tc_lattices_new(p->arena, p->streams, entries);
     bool agent = p->plan->adjacency == TC_ADJACENCY_AGENT;
     tc_viewer all = tc_eavesdropper();
@@ -294,13 +311,18 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
                             .slope = facts.slope,
                             .whole_agents = agent,
                             .state_exponent = tc_first_state_exponent(p)};
-    for (int i = 0; i < TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
-        layout->problem = try_lattice(p, layout, lattices, &wish, relative, least_factor);
+    bool either = p->plan->distances != NULL;
+    for (int i = 0; i < (either ? 2 : 1) * TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
+        layout->problem = try_lattice(p, layout, lattices, &wish, &relative, least_factor);
         if (layout->problem == NULL)
             break;
-        /* coarser states, or, where no two of them need be far apart, a larger share for rounding */
-        wish.state_exponent += agent ? 0 : 1;
-        wish.share *= agent ? 2 : 1;
+        /* coarser states, or, where no two of them need be far apart, a larger share for rounding; where both cost
+         * something, what costs less */
+        bool coarser = either ? tc_lattice_share(p->plan, wish.state_exponent) < wish.share ||
+                                    tc_lattice_check_states(p->model, wish.state_exponent) != NULL
+                              : !agent;
+        wish.state_exponent += coarser;
+        wish.share *= coarser ? 1 : 2;
     }
     if (layout->problem == NULL)
         set_constants(p, layout, &facts);
@@ -338,15 +360,26 @@ void tc_scale_states(tc_planner *p, tc_layout *layout) {
     layout->state_exponent = tc_first_state_exponent(p);
     for (int i = 0; i < TC_LATTICE_TRIES; i++, layout->state_exponent++) {
         const tc_caps *caps = tc_planned_caps(p, layout->state_exponent);
+        const double *exact = tc_reaches(p->arena, p->plan, 0);
+        const double *reach = tc_reaches(p->arena, p->plan, ldexp(1, layout->state_exponent));
         layout->problem = tc_lattice_check_states(p->model, layout->state_exponent);
-        for (size_t k = 0; k < layout->count; k++)
-            layout->channels[k].constant = layout->channels[k].sensitivity =
-                p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, &layout->channels[k], caps) : 1;
+        layout->overhead = 0;
+        for (size_t k = 0; k < layout->count; k++) {
+            tc_channel *channel = &layout->channels[k];
+            channel->constant = channel->sensitivity =
+                p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, channel, caps) : 1;
+            if (reach == NULL)
+                continue;
+            channel->constant = exact[channel->family];
+            channel->sensitivity = reach[channel->family];
+            if (channel->constant > 0)
+                layout->overhead = fmax(layout->overhead, channel->sensitivity / channel->constant - 1);
+        }
         for (size_t k = 0; layout->problem == NULL && k < layout->count; k++) {
             tc_channel *channel = &layout->channels[k];
             double scale = tc_div_up(tc_mul_up(p->multiplier, channel->sensitivity), p->target);
             channel->step_exponent = layout->state_exponent;
-            tc_finish_channel(p, channel, tc_mul_up(scale, ENLARGE));
+            tc_finish_channel(p, channel, scale > 0 ? tc_mul_up(scale, ENLARGE) : token_scale(channel));
         }
         if (layout->problem == NULL)
             layout->problem = tc_check_scales(p->arena, layout);

@@ -36,6 +36,10 @@ static void find_rounds(lack_list *lacks, const tc_model *model, const tc_plan_o
     if (runs)
         add(lacks, "the number of rounds", "add 'schedule { rounds 1000 }' to the file, or --rounds 1000",
             "the number of rounds is not known: add 'rounds' to the schedule in the file, or --rounds");
+    else if (unit_of(model, options) == TC_ADJACENCY_WITHIN || unit_of(model, options) == TC_ADJACENCY_DATA)
+        add(lacks, "the number of rounds, which hiding what goes on in all of them needs",
+            "add 'schedule { rounds 1000 }' to the file, or --rounds 1000",
+            "hiding what goes on in all rounds needs their number: add 'rounds' to the schedule, or --rounds T");
     else if (unit_of(model, options) == TC_ADJACENCY_AGENT)
         add(lacks, "the number of rounds, which hiding an agent entirely needs",
             "add 'schedule { rounds 1000 }' to the file, or --rounds 1000",

@@ -400,8 +400,8 @@ static tc_bound_estimate estimate_at(tc_arena *arena, const tc_bound_setting *se
         e.error = tc_bound_error(setting, rounds, tc_bound_full_effort);
         e.informative_from = tc_bound_informative_from(setting, TC_BOUND_WORTH, tc_bound_full_effort);
         e.tail = tc_bound_tail(setting, rounds + 1);
-        /* noise that hides one whole agent grows with the horizon, so this says nothing about longer runs */
-        if (plan->adjacency == TC_ADJACENCY_AGENT && plan->mechanism != TC_MECHANISM_NONE &&
+        /* noise that hides one agent in every round grows with the horizon, so this says nothing about longer runs */
+        if (tc_hides_every_round(plan->adjacency) && plan->mechanism != TC_MECHANISM_NONE &&
             e.informative_from > rounds)
             e.informative_from = NAN;
     }

@@ -229,7 +229,7 @@ static double averaged_noise(const warner *w) {
 /* All rounds share one promise, so each of T rounds has noise of variance T (Gaussian) or T^2 (Laplace) times that of a
  * single one: averaged, it does not depend on T, or grows with it. */
 static bool hides_agents(const warner *w) {
-    return w->plan->adjacency == TC_ADJACENCY_AGENT && w->plan->mechanism != TC_MECHANISM_NONE;
+    return tc_hides_every_round(w->plan->adjacency) && w->plan->mechanism != TC_MECHANISM_NONE;
 }
 
 /* The least T at which the method's own error is no larger than the noise, to two digits. */
@@ -394,8 +394,9 @@ static bool has_curved_bodies(const tc_derivatives *derivatives, const tc_model 
 
 static void warn_of_curved_bodies(warner *w) {
     bool private_states = w->plan->placement == TC_PLACEMENT_STATES && w->plan->mechanism != TC_MECHANISM_NONE;
-    if (private_states && w->plan->adjacency == TC_ADJACENCY_AGENT && has_curved_bodies(w->derivatives, w->model))
-        warn(w, "all that an agent does is hidden, and constraints sum up curved functions of its states, so that "
+    if (private_states && tc_hides_every_round(w->plan->adjacency) && has_curved_bodies(w->derivatives, w->model))
+        warn(w, "what an agent does is hidden in all rounds together, and constraints sum up curved functions of its "
+                "states, so that "
                 "every state carries its own noise: expect large errors; sums of affine functions need far less");
 }
 

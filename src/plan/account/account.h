@@ -66,12 +66,15 @@ double tc_normal_tail_inverse_up(double probability);
  *   Gaussian  sup |diag(1/sigma) DF|_2 over the columns that may change together        gdp per unit of l2 distance
  *             (ensemble: all outside the view; one: those of one agent)
  *   agent     sum_e move_e / b_e, and sqrt(sum_e (move_e / sigma_e)^2)                  for one round of one agent;
- *             less where it keeps to a public set (docs/proofs/publicset.md) */
+ *             less where it keeps to a public set (docs/proofs/publicset.md)
+ *   within,   the largest over families of: their reach times what a unit of distance   for one round of one agent
+ *   data      costs, as in the unit one; or what the unit agent costs, if that is less */
 
 typedef struct tc_pricing {
     tc_sensitivity *sensitivity;
     tc_mechanism mechanism; /* LAPLACE or GAUSSIAN */
-    tc_adjacency unit;      /* ENSEMBLE, ONE or AGENT */
+    tc_adjacency unit;      /* not UNSET, not BARE */
+    const double *reach;    /* WITHIN, DATA: by family, as tc_reaches of planner.h has them */
     const tc_channel *channels;
     size_t channel_count;
     const tc_family *only; /* the agents of this family alone, in the units one and agent; NULL: all */
@@ -113,11 +116,12 @@ tc_run_price tc_price_of_run(const tc_plan *plan);
  *   void            the promise does not hold: no noise, a seed, a constant too small, a private dual radius
  *   in name only    it holds and hides next to nothing. Claim A: at epsilon 1 the noise hides less than
  *                   TC_LEAST_SHARE of a state's range in one message. Claim B: epsilon is above TC_WEAK_EPSILON.
- *                   Either: delta is at least one over the number of agents, or at least TC_LARGE_DELTA
- *   private         everything else
+ *                   Units agent:D and data: the same, or at epsilon 1 the noise hides less than TC_LEAST_SHARE of all
+ *                   that an agent can do, or of the range of a protected datum. Any: delta is at least one over the
+ * number of agents, or at least TC_LARGE_DELTA private         everything else
  *
- * This judges the noise and not its description: claim A not by its epsilon, which a small B makes small, and Gaussian
- * noise always at TC_JUDGING_DELTA. */
+ * This judges the noise and not its description: no distance by epsilon alone, which a small B makes small, and
+ * Gaussian noise always at TC_JUDGING_DELTA. */
 typedef enum tc_word_for { TC_WORD_VOID, TC_WORD_NAME_ONLY, TC_WORD_PRIVATE } tc_word_for;
 
 #define TC_LEAST_SHARE 0.01
@@ -132,6 +136,16 @@ static inline bool tc_plan_deserves_private(const tc_plan *plan) { return tc_jud
  * one agent that go into one released number change together, so that cutting a state into pieces gains nothing.
  * Infinite where any message is hidden at that price. NAN without noise. Rounded down. */
 double tc_hidden_share(const tc_plan *plan);
+
+/* Units agent:D and data: the share of its box by which one agent may differ in every round at epsilon 1, or that of
+ * its range by which a protected datum may. */
+double tc_lasting_share(const tc_plan *plan);
+
+/* By how much a protected datum is: the least and the most over its components and members that have a choice. */
+typedef struct tc_span_of_by {
+    double least, most;
+} tc_span_of_by;
+tc_span_of_by tc_protected_by(const tc_family *family, const tc_datum *datum);
 
 /* Whether delta is at least one over the number of agents. */
 bool tc_delta_is_large(const tc_plan *plan);
@@ -152,7 +166,7 @@ const char *tc_method_name(tc_method method);
 const char *tc_placement_name(tc_placement placement);
 const char *tc_calibration_name(tc_calibration calibration);
 
-/* "one:0.5", "agent": as --adjacency takes it. */
+/* "one:0.5", "agent", "agent:7.5", "data": as --adjacency takes it. */
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound);
 
 /* A few digits that are never below the value. */
@@ -163,7 +177,7 @@ const char *tc_price_up(tc_arena *arena, double epsilon, double delta);
 
 /* What the plan's epsilon is the price of: "everything", "each system"; NULL without noise. */
 const char *tc_epsilon_is_for(const tc_plan *plan);
-/* "private: messages only", "private: one agent entirely", "private in name only (messages only)", "NOT PRIVATE". */
+/* "private: messages only", "private: one agent's data", "private in name only (messages only)", "NOT PRIVATE". */
 const char *tc_word_text(tc_word_for word, tc_adjacency unit);
 /* Why a plan that keeps its promise is private in name only: a sentence; NULL where it is not. */
 const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan);

@@ -18,6 +18,7 @@ static double plan_price(tc_planner *p, const tc_viewer *viewer) {
         tc_pricing pricing = {.sensitivity = p->sensitivity,
                               .mechanism = plan->mechanism,
                               .unit = plan->adjacency,
+                              .reach = p->reach,
                               .channels = plan->channels,
                               .channel_count = plan->channel_count};
         return tc_price_view(&pricing, viewer);
@@ -306,6 +307,25 @@ static const char *rounds_text(tc_planner *p, double rounds) {
     return rounds == 1 ? "one round" : tc_arena_format(p->arena, "%s rounds", number(p, rounds));
 }
 
+/* Prices are at most proportional to distances; and ten steps by as far as planned, each within the ranges of data, go
+ * ten times as far. */
+static void add_ten_times(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    tc_viewer all = tc_eavesdropper();
+    double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10, far = 0;
+    const char *what;
+    for (size_t f = 0; plan->distances != NULL && f < plan->model->family_count; f++)
+        far = fmax(far, tc_mul_up(more, plan->distances[f].distance));
+    if (plan->adjacency == TC_ADJACENCY_DATA)
+        what = "one agent's data, ten times as far as it protects them";
+    else if (plan->adjacency == TC_ADJACENCY_WITHIN)
+        what = tc_arena_format(p->arena, "ten times the planned distance, %s in every round", number(p, far));
+    else
+        what = tc_arena_format(p->arena, "ten times the planned distance, %s in all",
+                               number(p, more * plan->adjacency_bound));
+    add_price(p, what, plan->distances != NULL ? far : tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
+}
+
 void tc_account_prices(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
@@ -330,14 +350,8 @@ void tc_account_prices(tc_planner *p) {
                   tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)", where,
                                   number(p, width)),
                   width, tc_mul_up(hold, fmin(one_state(p, width, NULL), agent)));
-    if (plan->adjacency != TC_ADJACENCY_AGENT) {
-        tc_viewer all = tc_eavesdropper();
-        double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10;
-        add_price(p,
-                  tc_arena_format(p->arena, "ten times the planned distance, %s in all",
-                                  number(p, more * plan->adjacency_bound)),
-                  tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
-    }
+    if (plan->adjacency != TC_ADJACENCY_AGENT)
+        add_ten_times(p);
     bool knows_days = p->options->rounds_per_day >= 1;
     double reach = furthest(p), part = knows_days ? p->options->rounds_per_day : floor(plan->rounds / 10);
     const char *part_text = knows_days ? ", a day" : ", a tenth of the run";

@@ -39,6 +39,48 @@ bool tc_delta_is_large(const tc_plan *plan) {
     return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
 }
 
+/* By how much a datum is protected, at least and at most over components and members. */
+tc_span_of_by tc_protected_by(const tc_family *family, const tc_datum *datum) {
+    tc_span_of_by found = {INFINITY, 0};
+    for (size_t c = 0; c < datum->count; c++) {
+        for (size_t k = 0; k < (datum->by[c].column != NULL ? family->count : 1); k++) {
+            double by = tc_coef_at(datum->by[c], k);
+            found.least = by > 0 ? fmin(found.least, by) : found.least;
+            found.most = fmax(found.most, by);
+        }
+    }
+    return isfinite(found.least) ? found : (tc_span_of_by){0, 0};
+}
+
+/* The least share of its range by which a datum is protected. */
+static double least_data_share(const tc_model *model) {
+    double least = INFINITY;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t i = 0; i < family->datum_count; i++) {
+            const tc_datum *datum = &family->data[i];
+            for (size_t c = 0; datum->by != NULL && c < datum->count; c++) {
+                for (size_t k = 0; k < family->count; k++) {
+                    double width = tc_coef_at(datum->upper[c], k) - tc_coef_at(datum->lower[c], k);
+                    if (width > 0)
+                        least = fmin(least, tc_coef_at(datum->by[c], k) / width);
+                }
+            }
+        }
+    }
+    return least;
+}
+
+double tc_lasting_share(const tc_plan *plan) {
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    double at_one = gaussian ? tc_gaussian_gdp(1, TC_JUDGING_DELTA) : 1;
+    tc_run_price price = tc_price_of_run(plan);
+    double paid = gaussian ? price.gdp : price.epsilon;
+    if (plan->adjacency == TC_ADJACENCY_DATA)
+        return paid > 0 ? least_data_share(plan->model) * (at_one / paid) : (double)INFINITY;
+    return plan->agent_price > 0 ? at_one / plan->agent_price : (double)INFINITY;
+}
+
 /* The largest epsilon that any observer pays; for Gaussian noise at TC_JUDGING_DELTA. */
 static double judged_epsilon(const tc_plan *plan) {
     tc_run_price price = tc_price_of_run(plan);
@@ -50,8 +92,10 @@ static double judged_epsilon(const tc_plan *plan) {
 tc_word_for tc_judge_plan(const tc_plan *plan) {
     if (plan->problem != NULL || !plan->is_private || plan->mechanism == TC_MECHANISM_NONE)
         return TC_WORD_VOID;
-    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(judged_epsilon(plan) <= TC_WEAK_EPSILON)
+    bool weak = tc_hides_every_round(plan->adjacency) ? !(judged_epsilon(plan) <= TC_WEAK_EPSILON)
                                                       : !(tc_hidden_share(plan) >= TC_LEAST_SHARE);
+    if (plan->distances != NULL) /* a small distance makes epsilon small */
+        weak = weak || !(tc_lasting_share(plan) >= TC_LEAST_SHARE);
     return weak || tc_delta_is_large(plan) || plan->delta >= TC_LARGE_DELTA ? TC_WORD_NAME_ONLY : TC_WORD_PRIVATE;
 }
 
@@ -80,8 +124,8 @@ const char *tc_method_name(tc_method method) {
 
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound) {
     char number[32];
-    if (unit == TC_ADJACENCY_AGENT)
-        return "agent";
+    if (unit == TC_ADJACENCY_AGENT || unit == TC_ADJACENCY_DATA)
+        return tc_adjacency_name(unit);
     tc_shortest_number(number, bound);
     return tc_arena_format(arena, "%s:%s", tc_adjacency_name(unit), number);
 }
@@ -116,16 +160,15 @@ const char *tc_epsilon_is_for(const tc_plan *plan) {
 }
 
 const char *tc_word_text(tc_word_for word, tc_adjacency unit) {
-    bool entirely = unit == TC_ADJACENCY_AGENT;
-    switch (word) {
-    case TC_WORD_PRIVATE:
-        return entirely ? "private: one agent entirely" : "private: messages only";
-    case TC_WORD_NAME_ONLY:
-        return entirely ? "private in name only (one agent entirely)" : "private in name only (messages only)";
-    case TC_WORD_VOID:
-        break;
-    }
-    return "NOT PRIVATE";
+    static const char *const words[][2] = {
+        [TC_ADJACENCY_AGENT] = {"private: one agent entirely", "private in name only (one agent entirely)"},
+        [TC_ADJACENCY_WITHIN] = {"private: one agent within D in every round",
+                                 "private in name only (one agent within D in every round)"},
+        [TC_ADJACENCY_DATA] = {"private: one agent's data", "private in name only (one agent's data)"}};
+    static const char *const messages[] = {"private: messages only", "private in name only (messages only)"};
+    if (word == TC_WORD_VOID)
+        return "NOT PRIVATE";
+    return (tc_hides_every_round(unit) ? words[unit] : messages)[word == TC_WORD_NAME_ONLY];
 }
 
 const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
@@ -138,9 +181,16 @@ const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
         return tc_arena_format(arena, "delta %s is the chance that nothing holds, and %g or more is no promise",
                                tc_text_up(arena, plan->delta), TC_LARGE_DELTA);
     const char *at = plan->mechanism == TC_MECHANISM_GAUSSIAN ? " and delta 1e-6" : "";
-    if (plan->adjacency == TC_ADJACENCY_AGENT)
+    if (tc_hides_every_round(plan->adjacency) && !(judged_epsilon(plan) <= TC_WEAK_EPSILON))
         return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
                                tc_text_up(arena, judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
+    if (plan->distances != NULL)
+        return tc_arena_format(arena,
+                               "at epsilon 1%s the noise hides a change %s by %.2g %% of its range; less than %g %% is "
+                               "next to nothing, however distances and epsilon are chosen",
+                               at,
+                               plan->adjacency == TC_ADJACENCY_DATA ? "of a protected datum" : "of all an agent does",
+                               100 * tc_lasting_share(plan), 100 * TC_LEAST_SHARE);
     return tc_arena_format(arena,
                            "at epsilon 1%s the noise hides a change of one message by %.2g %% of a state's range; "
                            "less than %g %% is next to nothing, however B and epsilon are chosen",

@@ -25,6 +25,9 @@ typedef struct scaled {
     double *column;     /* by constraint: scratch */
     double worst_curved;
     double squares; /* of Jacobian entries: Frobenius */
+    /* units within and data */
+    tc_block_sink take;
+    double *family_worst;
 } scaled;
 
 static double scale_of(scaled *p, const tc_moved *entry) {
@@ -326,11 +329,51 @@ double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer) {
     return tc_sensitivity_blocks(s, view, take_ranges, &p) && !p.lost ? p.worst : (double)INFINITY;
 }
 
+/* ---- units within and data --------------------------------------------------------------------------------------- */
+
+/* Agents of a family without reach are the same in both worlds. */
+static void take_reaching(void *context, const tc_sensitivity_block *block) {
+    scaled *p = context;
+    size_t f = (size_t)(block->family - p->pricing->sensitivity->streams->model->families);
+    if (!(p->pricing->reach[f] > 0))
+        return;
+    p->worst = p->family_worst[f];
+    p->take(p, block);
+    p->family_worst[f] = p->worst;
+}
+
+/* Of one agent both hold: its reach times the price of a unit of distance, and the price of all that it can do. */
+static double reach_price(const tc_pricing *pricing, const tc_viewer *viewer) {
+    tc_sensitivity *s = pricing->sensitivity;
+    bool gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN;
+    size_t families = s->streams->model->family_count;
+    double *most[2], worst = 0;
+    s->norm = gaussian ? 2 : 1;
+    for (int whole = 0; whole < 2; whole++) {
+        most[whole] = TC_NEW(s->arena, double, families + 1);
+        scaled p = {.pricing = pricing,
+                    .arena = s->arena,
+                    .take = gaussian ? take_block_norm : take_column_sums,
+                    .family_worst = most[whole]};
+        s->whole_agents = whole == 1;
+        tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
+        if (!tc_sensitivity_blocks(s, view, take_reaching, &p) || p.lost)
+            return INFINITY;
+    }
+    for (size_t f = 0; f < families; f++) {
+        if (pricing->reach[f] > 0)
+            worst = fmax(worst, fmin(tc_mul_up(pricing->reach[f], most[0][f]), most[1][f]));
+    }
+    return worst;
+}
+
 double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer) {
     tc_sensitivity *s = pricing->sensitivity;
     bool gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN;
     s->whole_agents = pricing->unit == TC_ADJACENCY_AGENT;
     s->extras_only = false;
+    if (pricing->reach != NULL)
+        return reach_price(pricing, viewer);
     if (gaussian && pricing->unit == TC_ADJACENCY_ENSEMBLE)
         return ensemble_norm(pricing, viewer);
     s->norm = gaussian ? 2 : 1;

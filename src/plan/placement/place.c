@@ -25,6 +25,12 @@ static void touch(gathering *g, uint32_t channel, double amount) {
     g->sum[channel] = tc_add_up(g->sum[channel], amount);
 }
 
+/* Units within and data: how far this agent's states can move; 1 in other units. */
+static double reach_of(const gathering *g, const tc_sensitivity_block *block) {
+    const tc_pricing *pricing = g->pricing;
+    return pricing->reach == NULL ? 1 : pricing->reach[block->family - pricing->sensitivity->streams->model->families];
+}
+
 static double together(const gathering *g, const tc_moved *entry) {
     bool many = entry->family != UINT32_MAX && entry->member == SIZE_MAX;
     return many ? (double)g->pricing->sensitivity->streams->model->families[entry->family].count : 1;
@@ -33,6 +39,7 @@ static double together(const gathering *g, const tc_moved *entry) {
 /* l1: the largest column sum of each channel, the largest single entries, the most entries in a column. */
 static void take_columns(void *context, const tc_sensitivity_block *block) {
     gathering *g = context;
+    double reach = reach_of(g, block);
     for (size_t c = 0; c < block->columns; c++) {
         double count = 0;
         for (size_t i = block->start[c]; i < block->start[c + 1]; i++) {
@@ -42,7 +49,8 @@ static void take_columns(void *context, const tc_sensitivity_block *block) {
             if (entry->channel == UINT32_MAX)
                 continue;
             g->facts.slope[entry->channel] = fmax(g->facts.slope[entry->channel], size / many);
-            touch(g, entry->channel, size);
+            g->facts.moves[entry->channel] = g->facts.moves[entry->channel] || reach > 0;
+            touch(g, entry->channel, reach > 0 ? tc_mul_up(reach, size) : 0);
         }
         g->facts.most_moved = fmax(g->facts.most_moved, count);
         while (g->touched_count > 0) {
@@ -60,11 +68,12 @@ static void take_columns(void *context, const tc_sensitivity_block *block) {
 static void take_squares(void *context, const tc_sensitivity_block *block) {
     gathering *g = context;
     bool ensemble = g->pricing->unit == TC_ADJACENCY_ENSEMBLE;
-    for (size_t i = 0; i < block->start[block->columns]; i++) {
+    double reach = reach_of(g, block);
+    for (size_t i = 0; reach > 0 && i < block->start[block->columns]; i++) {
         const tc_moved *entry = &block->moved[i];
         if (entry->channel == UINT32_MAX || (ensemble && entry->family != UINT32_MAX))
             continue;
-        double size = tc_magnitude(entry->value);
+        double size = tc_mul_up(reach, tc_magnitude(entry->value));
         touch(g, entry->channel, tc_mul_up(ensemble ? block->weight : 1, tc_mul_up(size, size)));
     }
     while (!ensemble && g->touched_count > 0) {
@@ -80,7 +89,9 @@ static gathering gather_new(const tc_pricing *pricing) {
     size_t count = pricing->channel_count + 1;
     return (gathering){.pricing = pricing,
                        .gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN,
-                       .facts = {.constant = TC_NEW(arena, double, count), .slope = TC_NEW(arena, double, count)},
+                       .facts = {.constant = TC_NEW(arena, double, count),
+                                 .slope = TC_NEW(arena, double, count),
+                                 .moves = TC_NEW(arena, bool, count)},
                        .sum = TC_NEW(arena, double, count),
                        .touched = TC_NEW(arena, uint32_t, count),
                        .is_touched = TC_NEW(arena, bool, count)};
@@ -182,6 +193,9 @@ static void take_units(void *context, const tc_sensitivity_block *block) {
     units *u = context;
     gathering *g = &u->gather;
     bool one = g->gaussian && g->pricing->unit != TC_ADJACENCY_ENSEMBLE;
+    double reach = reach_of(g, block), weight = g->gaussian ? reach * reach : reach;
+    if (!(reach > 0))
+        return;
     if (one) {
         for (size_t i = 0; i < block->start[block->columns]; i++)
             u->row_sums[block->moved[i].row] = 0;
@@ -197,7 +211,7 @@ static void take_units(void *context, const tc_sensitivity_block *block) {
                 continue;
             if (g->gaussian)
                 size *= entry->family == UINT32_MAX ? u->row_sums[entry->row] : size;
-            touch(g, entry->channel, size);
+            touch(g, entry->channel, weight * size);
         }
         end_unit(u);
     }

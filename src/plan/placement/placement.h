@@ -11,7 +11,8 @@
  * variance of each placement (docs/proofs/placement.md). */
 
 typedef struct tc_channel_facts {
-    double *constant;  /* by channel: K, in the norm of the mechanism, rounded up */
+    double *constant;  /* by channel: K, in the norm of the mechanism, rounded up; with reaches, what they can do */
+    bool *moves;       /* by channel: whether an agent that may differ has an effect on it */
     double *slope;     /* by channel: the largest movement of a single entry */
     double most_moved; /* entries that one column moves, at most; those that come together count once */
 } tc_channel_facts;
