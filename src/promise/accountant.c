@@ -3,8 +3,19 @@
 #include "base/json.h"
 #include "plan/account/account.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 bool tc_same_unit(tc_unit a, tc_unit b) {
-    return a.kind == b.kind && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));
+    bool same_data = a.data == b.data || (a.data != NULL && b.data != NULL && strcmp(a.data, b.data) == 0);
+    return a.kind == b.kind && same_data && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));
+}
+
+const char *tc_unit_in_full(tc_arena *arena, tc_unit unit) {
+    if (unit.kind == TC_ADJACENCY_UNSET)
+        return NULL;
+    const char *text = tc_unit_text(arena, unit.kind, unit.bound);
+    return unit.data != NULL ? tc_arena_format(arena, "%s (%.200s)", text, unit.data) : text;
 }
 
 /* ---- units ------------------------------------------------------------------------------------------------------ */
@@ -26,12 +37,84 @@ static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     return unit.kind == TC_ADJACENCY_ONE && knows_agent(entry) ? fmin(price, entry->agent) : price;
 }
 
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+/* The next "home.need by 5" of a list: its name's length and the number; moves `from` behind it. False at the end, or
+ * where the list is not one. */
+static bool next_datum(const char **from, const char **name, size_t *length, double *by) {
+    const char *between = strstr(*from, " by ");
+    char *end = NULL;
+    if (between == NULL)
+        return false;
+    *name = *from;
+    *length = (size_t)(between - *from);
+    *by = strtod(between + 4, &end);
+    *from = strncmp(end, ", ", 2) == 0 ? end + 2 : end;
+    return *by > 0 && isfinite(*by);
+}
+
+/* How far a list protects a datum; 0: not at all. */
+static double protected_by(const char *list, const char *name, size_t length) {
+    const char *found;
+    size_t found_length;
+    double by;
+    while (next_datum(&list, &found, &found_length, &by)) {
+        if (found_length == length && strncmp(found, name, length) == 0)
+            return by;
+    }
+    return 0;
+}
+
+/* The least whole number n with n each >= far; at least 1. */
+static double whole_steps(double far, double each) {
+    double count = fmax(1, ceil(far / each));
+    return fma(count, each, -far) >= 0 ? count : count + 1;
+}
+
+/* How many steps, each as far as `line` protects, go as far as `asked`; infinite where one datum is not protected. */
+static double steps_to(const char *asked, const char *line) {
+    const char *name;
+    size_t length;
+    double by, steps = 1, count = 0;
+    while (next_datum(&asked, &name, &length, &by)) {
+        double each = protected_by(line, name, length);
+        steps = each > 0 ? fmax(steps, whole_steps(by, each)) : (double)INFINITY;
+        count++;
+    }
+    return count > 0 ? steps : (double)INFINITY;
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+/* What is at most n times the price of one agent entirely, where that is known. */
+static double no_more_than_agent(const tc_ledger_entry *entry, double price, double n) {
+    return knows_agent(entry) ? fmin(price, n == 1 ? entry->agent : tc_mul_up(entry->agent, n)) : price;
+}
+
+/* A run that hid one agent within a distance, or its data; another unit than `agent`. Infinite where nothing is known.
+ * docs/proofs/composition.md, section 7. */
+static double claim_c_in(const tc_ledger_entry *entry, tc_unit unit, double agents) {
+    double times = INFINITY;
+    if (entry->unit == TC_ADJACENCY_WITHIN && unit.kind == TC_ADJACENCY_WITHIN)
+        times = unit.bound <= entry->bound ? 1 : tc_div_up(unit.bound, entry->bound);
+    else if (entry->unit == TC_ADJACENCY_WITHIN && has_bound(unit.kind))
+        times = whole_steps(unit.bound, entry->bound);
+    else if (entry->unit == TC_ADJACENCY_DATA && unit.kind == TC_ADJACENCY_DATA)
+        times = steps_to(unit.data, entry->data);
+    double own = own_price(entry), price = INFINITY;
+    if (isfinite(times))
+        price = own == 0 || times == 1 ? own : tc_mul_up(own, times);
+    if (unit.kind != TC_ADJACENCY_ENSEMBLE)
+        return no_more_than_agent(entry, price, 1);
+    return isnan(agents) ? (double)INFINITY : no_more_than_agent(entry, tc_mul_up(price, agents), agents);
+}
+
 /* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN, with a
  * sentence in *why, if no conversion is sound. */
 static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
-    const char *run = tc_arena_format(
-        arena, "run '%.64s' was promised in the unit %s", entry->run,
-        entry->unit == TC_ADJACENCY_UNSET ? "of no noise" : tc_unit_text(arena, entry->unit, entry->bound));
+    const char *run =
+        tc_arena_format(arena, "run '%.64s' was promised in the unit %s", entry->run,
+                        entry->unit == TC_ADJACENCY_UNSET ? "of no noise" : tc_unit_in_full(arena, tc_unit_of(entry)));
     *why = NULL;
     if (!entry->is_priced || entry->unit == TC_ADJACENCY_UNSET)
         return INFINITY;
@@ -42,6 +125,17 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
         if (!isnan(agents)) /* change one agent after the other */
             return tc_mul_up(own_price(entry), agents);
         *why = tc_arena_format(arena, "%s, and the ledger does not say how many agents there are", run);
+        return NAN;
+    }
+    bool bounded = entry->unit == TC_ADJACENCY_WITHIN || entry->unit == TC_ADJACENCY_DATA;
+    if (unit.kind != TC_ADJACENCY_AGENT && (bounded || !has_bound(unit.kind))) {
+        double price = bounded                 ? claim_c_in(entry, unit, agents)
+                       : own_price(entry) == 0 ? 0
+                                               : no_more_than_agent(entry, INFINITY, 1);
+        if (isfinite(price))
+            return price;
+        *why = tc_arena_format(arena, "%s, which says nothing of %s", run,
+                               unit.kind == TC_ADJACENCY_DATA ? "these data" : "this unit");
         return NAN;
     }
     if (has_bound(unit.kind)) {
@@ -55,8 +149,9 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
                                run);
         return NAN;
     }
-    if (unit.kind == TC_ADJACENCY_AGENT && (knows_agent(entry) || own_price(entry) == 0))
-        return own_price(entry) == 0 ? 0 : entry->agent;
+    bool costs_nothing = own_price(entry) == 0 && entry->unit != TC_ADJACENCY_DATA;
+    if (unit.kind == TC_ADJACENCY_AGENT && (knows_agent(entry) || costs_nothing))
+        return costs_nothing ? 0 : entry->agent;
     *why = tc_arena_format(arena, "%s, and the ledger does not say what it costs to hide one agent entirely", run);
     return NAN;
 }
@@ -185,20 +280,37 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
                      epsilon, epsilon);
 }
 
-/* With the largest B of all. */
-static tc_unit with_largest_bound(const tc_ledger *ledger, const tc_ledger_entry *next, tc_unit unit) {
-    for (size_t i = 0; has_bound(unit.kind) && i < ledger->count; i++) {
-        if (has_bound(ledger->entries[i].unit))
-            unit.bound = fmax(unit.bound, ledger->entries[i].bound);
+/* The same data, each as far as any run protected it. */
+static const char *widest_data(tc_arena *arena, const tc_ledger_entry *all, size_t count, const char *data) {
+    tc_buffer made = tc_buffer_new(arena, 2 * TC_LEDGER_LINE);
+    const char *name;
+    size_t length;
+    double by;
+    while (next_datum(&data, &name, &length, &by)) {
+        char number[32];
+        for (size_t i = 0; i < count; i++)
+            by = all[i].data != NULL ? fmax(by, protected_by(all[i].data, name, length)) : by;
+        tc_shortest_number(number, by);
+        tc_buffer_printf(&made, "%s%.*s by %s", made.length > 0 ? ", " : "", (int)length, name, number);
     }
-    if (has_bound(unit.kind) && has_bound(next->unit))
-        unit.bound = fmax(unit.bound, next->bound);
+    return tc_buffer_text(&made);
+}
+
+/* With the largest B, D or protected distances of all. */
+static tc_unit with_largest_bound(tc_arena *arena, const tc_ledger_entry *all, size_t count, tc_unit unit) {
+    for (size_t i = 0; i < count; i++) {
+        bool alike = has_bound(unit.kind) ? has_bound(all[i].unit)
+                                          : unit.kind == TC_ADJACENCY_WITHIN && all[i].unit == TC_ADJACENCY_WITHIN;
+        if (alike)
+            unit.bound = fmax(unit.bound, all[i].bound);
+    }
+    if (unit.kind == TC_ADJACENCY_DATA)
+        unit.data = widest_data(arena, all, count, unit.data);
     return unit;
 }
 
 static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_spent *spent, size_t before) {
-    const char *allowed = tc_budget_text(arena, budget),
-               *unit = tc_unit_text(arena, spent->unit.kind, spent->unit.bound);
+    const char *allowed = tc_budget_text(arena, budget), *unit = tc_unit_in_full(arena, spent->unit);
     const char *comes_to = tc_text_up(arena, spent->epsilon);
     if (before == 0)
         return tc_arena_format(arena,
@@ -224,12 +336,11 @@ static tc_ledger_entry *all_of(tc_arena *arena, const tc_ledger *ledger, const t
 tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget) {
     const tc_ledger_entry *all = all_of(arena, ledger, next);
     double delta = isnan(budget->delta) ? 0 : budget->delta;
-    tc_spent spent =
-        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, tc_unit_of(next)), delta);
+    size_t count = ledger->count + 1;
+    tc_spent spent = tc_spent_in(arena, all, count, with_largest_bound(arena, all, count, tc_unit_of(next)), delta);
     if (next->file_unit.kind == TC_ADJACENCY_UNSET)
         return spent;
-    tc_spent other =
-        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, next->file_unit), delta);
+    tc_spent other = tc_spent_in(arena, all, count, with_largest_bound(arena, all, count, next->file_unit), delta);
     return other.not_converted > 0 || other.epsilon > spent.epsilon ? other : spent;
 }
 
@@ -255,7 +366,7 @@ static const char *over_in(tc_arena *arena, const tc_ledger_entry *all, size_t c
     if (spent.not_converted > 0)
         return tc_arena_format(arena, "the budget of %s cannot be kept: %zu run%s cannot be counted in the unit %s: %s",
                                tc_budget_text(arena, budget), spent.not_converted, spent.not_converted == 1 ? "" : "s",
-                               tc_unit_text(arena, unit.kind, unit.bound), spent.why_not);
+                               tc_unit_in_full(arena, unit), spent.why_not);
     return spent.epsilon <= budget->epsilon ? NULL : over_text(arena, budget, &spent, count - 1);
 }
 
@@ -267,7 +378,8 @@ const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_le
         const char *over = tc_budget_fault(arena, ledger, next, &budgets[b]);
         for (size_t u = 0; u < 2 && over == NULL; u++) {
             if (u == 0 || units[u].kind != TC_ADJACENCY_UNSET)
-                over = over_in(arena, all, ledger->count + 1, &budgets[b], with_largest_bound(ledger, next, units[u]));
+                over = over_in(arena, all, ledger->count + 1, &budgets[b],
+                               with_largest_bound(arena, all, ledger->count + 1, units[u]));
         }
         if (over != NULL)
             return over;

@@ -120,8 +120,14 @@ static void say_lattice(tc_arena *arena, tc_card *card) {
 
 static void say_hold(tc_arena *arena, tc_card *card) {
     double cap = card->plan->hold_cap;
+    bool free = tc_hides_every_round(card->plan->adjacency);
     say(arena, card, "hold_policy", "Late agents",
-        cap > 0
+        cap > 0 && free
+            ? tc_arena_format(arena,
+                              "the last message of a late agent is used again, at most %.0f times; that is in the "
+                              "price of its rounds",
+                              cap)
+        : cap > 0
             ? tc_arena_format(arena,
                               "the last message of a late agent is used again, at most %.0f times; the price counts it "
                               "%.0f times",
@@ -191,6 +197,7 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
         .unit = noise ? tc_unit_text(arena, plan->adjacency, plan->adjacency_bound) : NULL,
         .claim = !noise                                  ? '\0'
                  : plan->adjacency == TC_ADJACENCY_AGENT ? 'B'
+                 : tc_hides_every_round(plan->adjacency) ? 'C'
                                                          : 'A',
     };
     card->is_private = card->word == TC_WORD_PRIVATE;
@@ -372,7 +379,10 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
                   card->claim == 'A'
                       ? "an agent's data (its objective, its limits, a need): such a change moves every later "
                         "message, so the distance grows beyond B. --adjacency agent is for that."
-                      : "what several agents do together, and that an agent takes part");
+                  : card->plan->adjacency == TC_ADJACENCY_DATA
+                      ? "data that no 'protect' names, that an agent takes part, when it sends, and how it acts"
+                  : card->claim == 'C' ? "what differs by more in any round, and that an agent takes part"
+                                       : "what several agents do together, and that an agent takes part");
         put_short(out, "Who pays most", payer_text(out->arena, card));
     }
     put_first(card, "random_source", "Random source", out);

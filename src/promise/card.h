@@ -20,8 +20,9 @@ typedef struct tc_card {
     tc_word_for word; /* of the plan; VOID if its noise comes from a seed */
     bool is_private;  /* the word is private */
     bool seeded;
-    const char *unit;              /* "one:0.5", "agent"; NULL without noise */
-    char claim;                    /* 'A': messages within a distance; 'B': an agent entirely; 0: nothing */
+    const char *unit; /* "one:0.5", "agent"; NULL without noise */
+    char claim; /* 'A': messages within a distance; 'B': an agent entirely; 'C': an agent, within a distance in every
+                 * round, or its data; 0: nothing */
     const tc_observer **observers; /* of each kind the one that pays most, and every coalition */
     size_t observer_count;
     tc_card_item items[TC_CARD_ITEMS];

@@ -94,7 +94,41 @@ static const char *odds(tc_arena *arena, const tc_plan *plan) {
                            factor, rare);
 }
 
+/* Claim C. */
+static size_t promise_every_round(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    const char *norm = is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences";
+    if (plan->adjacency == TC_ADJACENCY_DATA) {
+        texts[0] =
+            tc_arena_format(arena,
+                            "Claim C, about one agent's data. Somebody wonders whether an agent's protected data "
+                            "were as they were, or different by no more than the file protects them, all "
+                            "within their public ranges. %s",
+                            odds(arena, plan));
+        texts[1] = tc_arena_format(arena,
+                                   "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two sets of "
+                                   "protected data of one agent, all others following their own rules. For every "
+                                   "event S, %s.",
+                                   plan->rounds, at_most(arena, plan));
+        return 2;
+    }
+    texts[0] =
+        tc_arena_format(arena,
+                        "Claim C, about one agent within a distance. Somebody wonders whether an agent behaved as "
+                        "it did, or, given the same answers, sent states that differ by at most %.6g, in every "
+                        "round. %s",
+                        plan->adjacency_bound, odds(arena, plan));
+    texts[1] = tc_arena_format(arena,
+                               "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours of "
+                               "one agent that, given the same earlier answers, differ in each round by at most D = "
+                               "%.6g, measured as %s over its states, all others following their own rules. For every "
+                               "event S, %s.",
+                               plan->rounds, plan->adjacency_bound, norm, at_most(arena, plan));
+    return 2;
+}
+
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    if (plan->distances != NULL)
+        return promise_every_round(arena, plan, texts);
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
         texts[0] = tc_arena_format(arena,
                                    "Claim B, about one agent entirely. Somebody wonders whether an agent behaved as it "
@@ -160,8 +194,40 @@ static size_t group_ranges(tc_arena *arena, const tc_model *model, same_range gr
     return count;
 }
 
+/* The unit data, in the user's words: which data of whom, and by how much. The last text names how many are left out.
+ */
+static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    size_t count = 0, left = 0;
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        const tc_family *family = &plan->model->families[f];
+        for (size_t i = 0; i < family->datum_count; i++) {
+            const tc_datum *datum = &family->data[i];
+            if (datum->by == NULL)
+                continue;
+            if (count + 2 >= TC_WORDS_MOST) {
+                left++;
+                continue;
+            }
+            tc_span_of_by by = tc_protected_by(family, datum);
+            double from = tc_coef_at(datum->lower[0], 0);
+            texts[count++] = tc_arena_format(
+                arena, "%s.%s by %.6g%s%s in the whole run, however many rounds: whether it was %.6g or %.6g, say",
+                family->name, datum->name, by.least, by.most > by.least ? " or more" : "",
+                datum->count > 1 ? " in each component," : ",", from, from + tc_coef_at(datum->by[0], 0));
+        }
+    }
+    if (left > 0)
+        texts[count++] = tc_arena_format(arena, "and %zu more data", left);
+    texts[count++] =
+        "all of these of one agent together; data outside of its range is moved to the range's edge by the "
+        "agent itself, and counts as the edge";
+    return count;
+}
+
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) {
     same_range groups[SHOWN_RANGES];
+    if (plan->adjacency == TC_ADJACENCY_DATA)
+        return worth_of_data(arena, plan, texts);
     size_t count = group_ranges(arena, plan->model, groups);
     bool agent = plan->adjacency == TC_ADJACENCY_AGENT;
     for (size_t i = 0; i < count; i++) {
@@ -170,12 +236,15 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
         if (groups[i].count > SHOWN_NAMES)
             names = tc_arena_format(arena, "%s and %zu more", names, groups[i].count - SHOWN_NAMES);
         texts[i] =
-            agent
-                ? tc_arena_format(arena, "%s: anything within a range of %.6g, in every round", names, range)
+            agent ? tc_arena_format(arena, "%s: anything within a range of %.6g, in every round", names, range)
+            : plan->adjacency == TC_ADJACENCY_WITHIN
+                ? tc_arena_format(arena,
+                                  "%s: a change of one state by %.6g in every round, %.3g %% of its range of %.6g",
+                                  names, change, range > 0 ? 100 * change / range : 100, range)
                 : tc_arena_format(arena, "%s: a change of one state by %.6g in one round, %.3g %% of its range of %.6g",
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
-    if (!agent && !isnan(plan->rounds)) {
+    if (!agent && plan->distances == NULL && !isnan(plan->rounds)) {
         /* messages are multiples of the step, and so is their difference */
         double step = ldexp(1, plan->state_exponent);
         double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
@@ -198,7 +267,50 @@ static double worst_mu(const tc_plan *plan) {
     return mu;
 }
 
+static const char *unprotected_families(tc_arena *arena, const tc_plan *plan) {
+    tc_buffer names = tc_buffer_new(arena, 1 << 16);
+    size_t count = 0;
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        if (!plan->distances[f].protects && count++ < SHOWN_NAMES)
+            tc_buffer_printf(&names, "%s%s", names.length > 0 ? ", " : "", plan->model->families[f].name);
+    }
+    if (count == 0)
+        return NULL;
+    if (count > SHOWN_NAMES)
+        tc_buffer_printf(&names, " and %zu more", count - SHOWN_NAMES);
+    return tc_buffer_text(&names);
+}
+
+/* Claim C. */
+static size_t not_hidden_every_round(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    size_t count = 0;
+    bool data = plan->adjacency == TC_ADJACENCY_DATA;
+    const char *open = data ? unprotected_families(arena, plan) : NULL;
+    if (data) {
+        texts[count++] =
+            "Data that no 'protect' names, and a protected datum that differs by more: k times as far costs "
+            "epsilon (Laplace) or mu (Gaussian) k times.";
+        if (open != NULL)
+            texts[count++] = tc_arena_format(arena,
+                                             "Anything of %s: nothing of theirs is protected, and what only they move "
+                                             "leaves almost without noise.",
+                                             open);
+        texts[count++] = "When an agent sends, or that it is late, where that depends on protected data.";
+        texts[count++] = "What an agent shows by acting on its decision, and data that is used elsewhere.";
+    } else {
+        texts[count++] =
+            "An agent's DATA, unless two sets of them, given the same answers, lead to states that differ by "
+            "at most D in every round. k times the distance costs epsilon (Laplace) or mu (Gaussian) k times.";
+    }
+    texts[count++] = "What several agents do together: for k agents that change at once, epsilon (Laplace) or mu "
+                     "(Gaussian) is k times as large.";
+    texts[count++] = "That an agent takes part, its name and its public box.";
+    return count;
+}
+
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    if (plan->distances != NULL)
+        return not_hidden_every_round(arena, plan, texts);
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
         texts[0] = "What several agents do together: for k agents that change at once, epsilon (Laplace) or mu "
                    "(Gaussian) is k times as large.";

@@ -21,11 +21,33 @@ static const char *base_name(const char *path) {
 
 /* ---- the entry of a plan ----------------------------------------------------------------------------------------- */
 
-static tc_unit file_unit(const tc_plan *plan) {
+enum { MOST_PROTECTION = TC_LEDGER_LINE / 2 };
+
+/* What the data of a problem are protected by. More than a line holds is not said, and then counts as nothing. */
+static const char *protection(tc_arena *arena, const tc_model *model) {
+    tc_buffer text = tc_buffer_new(arena, SIZE_MAX / 4);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t i = 0; i < family->datum_count; i++) {
+            char by[32];
+            double least = family->data[i].by != NULL ? tc_protected_by(family, &family->data[i]).least : 0;
+            if (!(least > 0))
+                continue;
+            tc_shortest_number(by, least);
+            tc_buffer_printf(&text, "%s%s.%s by %s", text.length > 0 ? ", " : "", family->name, family->data[i].name,
+                             by);
+        }
+    }
+    return text.length <= MOST_PROTECTION ? tc_buffer_text(&text) : "";
+}
+
+static tc_unit file_unit(tc_arena *arena, const tc_plan *plan) {
     const tc_privacy *file = &plan->model->privacy;
     tc_adjacency bare = plan->calibration == TC_PUBLISHED ? TC_ADJACENCY_ENSEMBLE : TC_ADJACENCY_ONE;
+    bool bounded = file->adjacency != TC_ADJACENCY_AGENT && file->adjacency != TC_ADJACENCY_DATA;
     return (tc_unit){file->adjacency == TC_ADJACENCY_BARE ? bare : file->adjacency,
-                     file->adjacency == TC_ADJACENCY_AGENT ? NAN : file->adjacency_bound};
+                     bounded ? file->adjacency_bound : NAN,
+                     file->adjacency == TC_ADJACENCY_DATA ? protection(arena, plan->model) : NULL};
 }
 
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run) {
@@ -36,7 +58,8 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .problem = base_name(plan->model->source.path),
         .plan = tc_hexadecimal_new(arena, plan->hash, sizeof plan->hash),
         .unit = plan->adjacency,
-        .bound = plan->adjacency == TC_ADJACENCY_AGENT ? NAN : plan->adjacency_bound,
+        .bound = plan->adjacency_bound,
+        .data = plan->adjacency == TC_ADJACENCY_DATA ? protection(arena, plan->model) : NULL,
         .mechanism = plan->mechanism,
         .epsilon = sound ? price.epsilon : (double)INFINITY,
         .delta = sound ? price.delta : (double)INFINITY,
@@ -45,7 +68,7 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .rounds = plan->rounds,
         .agents = (double)plan->model->agent_count,
         .is_priced = sound,
-        .file_unit = file_unit(plan),
+        .file_unit = file_unit(arena, plan),
     };
 }
 
@@ -311,10 +334,6 @@ static account account_of(tc_arena *arena, const tc_ledger *ledger, const tc_led
     return a;
 }
 
-static const char *unit_text(tc_arena *arena, tc_unit unit) {
-    return unit.kind == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, unit.kind, unit.bound);
-}
-
 static double delta_of(const tc_spent *spent) { return spent->is_priced ? spent->delta : (double)INFINITY; }
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
@@ -325,11 +344,14 @@ static void put_wrapped(tc_buffer *out, const char *text, unsigned indent) {
 }
 
 static void put_spent(tc_arena *arena, tc_buffer *out, const tc_spent *spent) {
-    const char *unit = unit_text(arena, spent->unit);
+    const char *unit =
+        spent->unit.kind == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, spent->unit.kind, spent->unit.bound);
     size_t runs = spent->own + spent->converted;
     tc_buffer_printf(out, "  %-16s %6zu run%s  %s\n", unit != NULL ? unit : "without noise", runs,
                      runs == 1 ? " " : "s",
                      spent->is_priced ? tc_price_up(arena, spent->epsilon, spent->delta) : "NOT PRIVATE");
+    if (spent->unit.kind == TC_ADJACENCY_DATA)
+        put_wrapped(out, tc_arena_format(arena, "of one agent: %s", spent->unit.data), 19);
     if (spent->not_converted > 0 && spent->is_priced)
         put_wrapped(out,
                     tc_arena_format(arena, "and %zu that cannot be counted in this unit: %s", spent->not_converted,
@@ -380,7 +402,11 @@ void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
 
 static void spent_json(tc_arena *arena, tc_json *json, const char *key, const tc_spent *spent) {
     tc_json_open_object(json, key);
-    tc_json_string(json, "unit", unit_text(arena, spent->unit));
+    tc_json_string(json, "unit",
+                   spent->unit.kind == TC_ADJACENCY_UNSET ? NULL
+                                                          : tc_unit_text(arena, spent->unit.kind, spent->unit.bound));
+    if (spent->unit.kind == TC_ADJACENCY_DATA)
+        tc_json_string(json, "protects", spent->unit.data);
     tc_json_count(json, "runs", spent->own);
     tc_json_count(json, "converted", spent->converted);
     tc_json_count(json, "not_converted", spent->not_converted);

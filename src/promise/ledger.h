@@ -4,15 +4,16 @@
  * all lines before, which detects a line that is lost, cut or changed by accident. (It is not a signature: a person who
  * may write the file can write a new one.) An entry has the price of the observer who pays most (plan/account/price.c).
  * The accountant adds up runs. Old lines of the first form, without the price of one agent entirely, stay unchanged;
- * new lines have the second form. */
+ * new lines have the second form, and the third in the units agent:D and data. */
 #ifndef TC_PROMISE_LEDGER_H
 #define TC_PROMISE_LEDGER_H
 
 #include "plan/plan.h"
 
 typedef struct tc_unit {
-    tc_adjacency kind; /* ENSEMBLE, ONE or AGENT; UNSET for runs without noise */
-    double bound;      /* B; NAN for AGENT and UNSET */
+    tc_adjacency kind; /* UNSET for runs without noise */
+    double bound;      /* B, or D of WITHIN; NAN for others */
+    const char *data;  /* DATA: what is protected, "home.need by 5, home.pref by 0.5"; NULL for others */
 } tc_unit;
 
 typedef struct tc_ledger_entry {
@@ -20,8 +21,9 @@ typedef struct tc_ledger_entry {
     const char *time;    /* "2026-01-31T12:00:00Z"; NULL: now */
     const char *problem; /* its file's name, without folders */
     const char *plan;    /* the plan's hash, 64 hexadecimal digits */
-    tc_adjacency unit;   /* ENSEMBLE, ONE or AGENT; UNSET for a run without noise */
-    double bound;        /* B; NAN for AGENT and UNSET */
+    tc_adjacency unit;   /* UNSET for a run without noise */
+    double bound;        /* B, or D of WITHIN; NAN for others */
+    const char *data;    /* DATA: what is protected, as in tc_unit; NULL for others */
     tc_mechanism mechanism;
     double epsilon, delta; /* infinite where the run has no price */
     double mu;             /* Gaussian; NAN otherwise */
@@ -69,8 +71,12 @@ void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
  * What several runs on the same agents' data have cost together, in one unit and at one delta, and whether a budget
  * allows one more. Sums are never below the truth (docs/proofs/composition.md, section 6). */
 
-static inline tc_unit tc_unit_of(const tc_ledger_entry *entry) { return (tc_unit){entry->unit, entry->bound}; }
+static inline tc_unit tc_unit_of(const tc_ledger_entry *entry) {
+    return (tc_unit){entry->unit, entry->bound, entry->data};
+}
 bool tc_same_unit(tc_unit a, tc_unit b);
+/* "one:0.5", "data (home.need by 5)"; NULL for UNSET */
+const char *tc_unit_in_full(tc_arena *arena, tc_unit unit);
 
 /* All runs of a ledger together, in one unit. */
 typedef struct tc_spent {
@@ -112,7 +118,7 @@ const char *tc_budget_text(tc_arena *arena, const tc_budget *budget);
 
 /* ---- ledger_line.c: a line has its keys in a fixed order, then the check of this line and all before ---- */
 
-enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the longest line */
+enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 1 << 16 }; /* hexadecimal digits; the longest line */
 
 /* The line with its newline; check holds that of the line before ("" at the start) and receives this one's. */
 void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char check[TC_LEDGER_CHECK + 1]);

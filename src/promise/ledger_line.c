@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent"};
+static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent", "within", "data"};
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
 /* Lines of the first form lack the price of one agent entirely and the number of agents, and say "private" for
- * "priced". */
-enum { OLDEST = 1, NEWEST = 2 };
-static const char *const openings[] = {"", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":"};
+ * "priced". Those of the third say what data are protected, and are for the units that came with it. */
+enum { OLDEST = 1, PLAIN = 2, NEWEST = 3 };
+static const char *const openings[] = {
+    "", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":", "{\"tacit_ledger\":3,\"run\":"};
 #define closing ",\"check\":\"%s\"}"
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -43,14 +44,18 @@ static void write_text(tc_buffer *out, const char *key, const char *text) {
     write_string(out, text);
 }
 
+static bool needs_newest(tc_adjacency unit) { return unit == TC_ADJACENCY_WITHIN || unit == TC_ADJACENCY_DATA; }
+
 static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
-    tc_buffer_puts(out, openings[NEWEST]);
+    tc_buffer_puts(out, openings[needs_newest(entry->unit) ? NEWEST : PLAIN]);
     write_string(out, entry->run);
     write_text(out, "time", entry->time);
     write_text(out, "problem", entry->problem);
     write_text(out, "plan", entry->plan);
     write_text(out, "unit", unit_names[entry->unit]);
     write_number(out, "bound", entry->bound);
+    if (needs_newest(entry->unit))
+        write_text(out, "data", entry->data != NULL ? entry->data : "");
     write_text(out, "mechanism", mechanism_names[entry->mechanism]);
     write_number(out, "epsilon", entry->epsilon);
     write_number(out, "delta", entry->delta);
@@ -147,9 +152,16 @@ static const char *read_entry(tc_arena *arena, const char *from, int form, tc_le
     entry->plan = entry->problem == NULL ? NULL : read_string(arena, &from, ",\"plan\":");
     if (entry->plan == NULL)
         return NULL;
-    size_t unit = index_of(read_string(arena, &from, ",\"unit\":"), unit_names, TC_ADJACENCY_UNSET, 5);
+    size_t unit = index_of(read_string(arena, &from, ",\"unit\":"), unit_names, TC_ADJACENCY_UNSET,
+                           sizeof unit_names / sizeof *unit_names);
     if (unit == SIZE_MAX || unit == TC_ADJACENCY_BARE || !read_number(arena, &from, "bound", NAN, &entry->bound))
         return NULL;
+    if (needs_newest((tc_adjacency)unit) != (form == NEWEST))
+        return NULL;
+    const char *data = form == NEWEST ? read_string(arena, &from, ",\"data\":") : NULL;
+    if ((form == NEWEST && data == NULL) || (unit == TC_ADJACENCY_WITHIN && !(entry->bound > 0)))
+        return NULL;
+    entry->data = unit == TC_ADJACENCY_DATA ? data : NULL;
     size_t mechanism = index_of(read_string(arena, &from, ",\"mechanism\":"), mechanism_names, TC_MECHANISM_NONE, 4);
     if (mechanism == SIZE_MAX || !read_number(arena, &from, "epsilon", INFINITY, &entry->epsilon) ||
         !read_number(arena, &from, "delta", INFINITY, &entry->delta) ||

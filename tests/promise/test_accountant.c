@@ -62,7 +62,7 @@ static tc_ledger_entry in_unit(tc_ledger_entry entry, tc_adjacency unit, double 
 static void enter(trial *t, tc_ledger_entry entry) { t->entries[t->ledger.count++] = entry; }
 
 static tc_spent spent(trial *t, tc_adjacency unit, double bound, double delta) {
-    return tc_spent_in(t->arena, t->entries, t->ledger.count, (tc_unit){unit, bound}, delta);
+    return tc_spent_in(t->arena, t->entries, t->ledger.count, (tc_unit){.kind = unit, .bound = bound}, delta);
 }
 
 static const char *over(trial *t, tc_ledger_entry next, double epsilon, double delta) {
@@ -208,9 +208,9 @@ static void a_run_can_only_raise_what_was_spent(void **state) {
     uint64_t random = 20;
     for (int sequence = 0; sequence < 6; sequence++) {
         AT_CASE(sequence);
-        const tc_unit units[] = {{TC_ADJACENCY_ONE, 0.1 + random_unit(&random)},
-                                 {TC_ADJACENCY_ENSEMBLE, 0.1 + random_unit(&random)},
-                                 {TC_ADJACENCY_AGENT, NAN}};
+        const tc_unit units[] = {{.kind = TC_ADJACENCY_ONE, .bound = 0.1 + random_unit(&random)},
+                                 {.kind = TC_ADJACENCY_ENSEMBLE, .bound = 0.1 + random_unit(&random)},
+                                 {.kind = TC_ADJACENCY_AGENT, .bound = NAN}};
         const double deltas[] = {0, 1e-6, 0.3};
         double before[3][3] = {{0}}, before_least[3] = {0};
         t->ledger.count = 0;
@@ -351,14 +351,14 @@ static void a_budget_is_kept_in_the_unit_of_the_file_too(void **state) {
     tc_ledger_entry next = in_unit(gaussian(0.5, 1e-6), TC_ADJACENCY_ONE, 1);
     next.agent = 30;
     assert_null(over(t, next, 4, 1e-6));
-    next.file_unit = (tc_unit){TC_ADJACENCY_AGENT, NAN};
+    next.file_unit = (tc_unit){.kind = TC_ADJACENCY_AGENT, .bound = NAN};
     assert_says(over(t, next, 4, 1e-6), "in the unit agent");
     next = in_unit(laplace(3.9), TC_ADJACENCY_ONE, 1e-12);
-    next.file_unit = (tc_unit){TC_ADJACENCY_ONE, 1};
+    next.file_unit = (tc_unit){.kind = TC_ADJACENCY_ONE, .bound = 1};
     assert_says(over(t, next, 4, NAN), "in the unit one:1");
     next = in_unit(gaussian(0.5, 1e-6), TC_ADJACENCY_ONE, 0.5);
     next.agents = 100;
-    next.file_unit = (tc_unit){TC_ADJACENCY_ENSEMBLE, 0.5};
+    next.file_unit = (tc_unit){.kind = TC_ADJACENCY_ENSEMBLE, .bound = 0.5};
     assert_says(over(t, next, 2, 1e-6), "in the unit ensemble:0.5");
 }
 
