@@ -3,6 +3,7 @@
 import math
 
 import interval as I
+from distance import Distances
 from expression import Malformed, number, whole
 from model import take
 
@@ -78,6 +79,8 @@ class Plan:
         rows = len(model.inputs) if self.placement == "forms" else len(model.rows)
         self.channels = [Channel(c, model.families, rows) for c in take(listed, "systems", list)]
         self.entries = whole(listed.get("entries"))
+        self.distances = Distances(self, model) if self.unit in ("within", "data") else None
+        self.demand((self.distances is not None) == ("distances" in listed), "distances: of another unit")
         self.observers = [Observer(o, self.gaussian) for o in take(listed, "observers", list)]
         self.index()
 
@@ -89,10 +92,15 @@ class Plan:
 
     def read_unit(self, text):
         self.unit, _, bound = text.partition(":")
-        if self.unit not in ("one", "ensemble", "agent"):
+        if self.unit not in ("one", "ensemble", "agent", "data"):
             raise Malformed(f"'{text}' is no unit")
-        self.bound = None
-        if self.unit != "agent":
+        if self.unit == "agent" and bound:
+            self.unit = "within"
+        self.bound, self.unit_text = None, text
+        self.every_round = self.unit in ("agent", "within", "data")  # prices grow with the rounds
+        if self.every_round and self.rounds is None:
+            raise Malformed("'rounds' is missing")
+        if self.unit in ("one", "ensemble", "within"):
             self.bound = number(self.listed.get("adjacency"))
             try:
                 same = float(bound) == self.bound
@@ -152,9 +160,7 @@ class Plan:
 
     def multiplier(self):
         """Prices of one unit (of one round of an agent) are multiplied by it."""
-        if self.unit == "agent":
-            if self.rounds is None:
-                raise Malformed("'rounds' is missing")
+        if self.every_round:
             return I.sqrt_up(self.rounds) if self.gaussian else self.rounds
         uses = I.add_up(1.0, self.holds)
         return I.mul_up(self.bound, I.sqrt_up(uses) if self.gaussian else uses)
@@ -165,7 +171,8 @@ class Plan:
         d(self.listed.get("private") is True and self.listed.get("void_reasons") == [], "the plan calls itself not private")
         d(self.epsilon > 0, f"epsilon {self.epsilon!r}")
         d(0 < self.delta < 1 if self.gaussian else self.delta == 0, f"delta {self.delta!r}")
-        d(self.unit == "agent" or self.bound > 0, f"the distance {self.bound!r}")
+        d(self.bound is None or self.bound > 0, f"the distance {self.bound!r}")
+        d(self.unit != "data" or self.listed.get("method") == "tacit", "the unit data is for method tacit alone")
         d(self.holds >= 0 and self.holds == math.floor(self.holds), f"hold_cap {self.holds!r}")
         d(self.rounds is None or (1 <= self.rounds < 2 ** 48 and self.rounds == math.floor(self.rounds)),
           f"rounds {self.rounds!r}")

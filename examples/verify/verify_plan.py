@@ -143,6 +143,8 @@ class Prices:
     def at_most_so(self, view, unit, target, apart):
         if self.plan.gaussian and unit == "ensemble":
             return self.ensemble(view, target, apart)
+        if self.plan.distances is not None:
+            return self.within(view, target, apart)
         for _, _, columns in self.s.blocks(view, self.plan.norm, unit == "agent", apart):
             whole = columns[0] if unit == "agent" else None
             columns = [self.scaled(c) for c in columns]
@@ -155,8 +157,31 @@ class Prices:
                 return False
         return True
 
+    def within(self, view, target, apart):
+        """Units agent:D and data: the reach of an agent times what a unit of distance costs, or all that it can do."""
+        reach, left = self.plan.distances.reach, set()
+        for whole in (False, True):
+            for group, _, columns in self.s.blocks(view, self.plan.norm, whole, apart):
+                far = 1.0 if whole else reach[group.number]
+                if reach[group.number] == 0 or (whole and id(group) not in left):
+                    continue  # the same in both worlds, or done
+                columns, most = [self.scaled(c) for c in columns], I.div_down(target, far)
+                if self.plan.gaussian:
+                    holds = norm.at_most([(1, c) for c in columns], most)
+                else:
+                    holds = all(norm.sum_up(map(I.magnitude, c.values())) <= most for c in columns)
+                if whole and not holds:
+                    return False
+                if not holds:
+                    left.add(id(group))
+            if not left:
+                return True
+        return True
+
     def reach(self, channel, unit):
-        """How far a state can move, for the unit agent all of an agent's in one round."""
+        """How far a state can move, for units of every round all of an agent's in one round."""
+        if self.plan.distances is not None:
+            return self.plan.distances.reach[channel.family]
         if unit != "agent":
             return 1.0
         family, worst = self.model.families[channel.family], 0.0
@@ -386,27 +411,32 @@ def check_constants(plan, s, prices):
     """The certified constant of each system, and its sensitivity, which has rounding in it."""
     if plan.placement == "states":
         for c in plan.channels:
-            plan.demand(c.constant == c.sensitivity and c.sensitivity >= prices.reach(c, plan.unit),
-                        f"the sensitivity of {c.name}")
+            if plan.distances is None:
+                plan.demand(c.constant == c.sensitivity and c.sensitivity >= prices.reach(c, plan.unit),
+                            f"the sensitivity of {c.name}")
+                continue
+            plan.demand(more(c.constant) >= plan.distances.exact[c.family] and
+                        more(c.sensitivity) >= plan.distances.reach[c.family], f"the sensitivity of {c.name}")
         return
     for rounding in (False, True):
         s.use_lattice(rounding)
-        found = published_constants(plan, s, rounding) if plan.calibration == "published" else constants(plan, s)
+        found = published_constants(plan, s, rounding) if plan.calibration == "published" else constants(plan, s, rounding)
         for n, channel in enumerate(plan.channels):
             claimed = channel.sensitivity if rounding else channel.constant
             what = "sensitivity" if rounding else "constant"
             plan.demand(found(n, more(claimed)), f"the {what} of {channel.name}: {claimed!r} is not proved", True)
 
 
-def constants(plan, s):
+def constants(plan, s, rounding):
     """Whether the norm of a system's part is at most a number: column sums (l1), Frobenius norms of an agent's columns (l2), of
-    a row (l2, all agents), and Schur's bound for slopes of all agents."""
+    a row (l2, all agents), and Schur's bound for slopes of all agents. Units agent:D and data: times how far an agent moves."""
+    far = None if plan.distances is None else plan.distances.reach if rounding else plan.distances.exact
     number, sums, squares = {id(c): n for n, c in enumerate(plan.channels)}, {}, {}
     ensemble, whole = plan.unit == "ensemble", plan.unit == "agent"
     view = View(everything=True)
     for norm_wanted in {1, plan.norm}:
-        for _, weight, columns in s.blocks(view, norm_wanted, whole):
-            block = {}
+        for group, weight, columns in s.blocks(view, norm_wanted, whole):
+            reach, block = 1.0 if far is None else far[group.number], {}
             for column in columns:
                 total = {}
                 for key, value in column.items():
@@ -414,6 +444,7 @@ def constants(plan, s):
                     if channel is None:
                         continue
                     n, size = number[id(channel)], I.magnitude(value)
+                    size = size if far is None else I.mul_up(reach, size)
                     total[n] = I.add_up(total.get(n, 0.0), size)
                     block[n] = I.add_up(block.get(n, 0.0), I.mul_up(size, size))
                 if norm_wanted == 1:
@@ -582,8 +613,7 @@ def main():
         return 1
     most = max(plan.observers, key=lambda o: o.epsilon)
     words = f", delta {most.delta:.6g}" if plan.gaussian else ""
-    bound = "" if plan.unit == "agent" else f":{plan.bound:g}"
-    print(f"yes: nobody pays more than epsilon {most.epsilon:.6g}{words} in the unit {plan.unit}{bound}")
+    print(f"yes: nobody pays more than epsilon {most.epsilon:.6g}{words} in the unit {plan.unit_text}")
     rounds = "any number of rounds" if plan.rounds is None else many(int(plan.rounds), "round")
     print(f"  over {rounds}: {many(model.agents, 'agent')}, {many(len(model.rows), 'constraint')}, "
           f"{many(len(plan.channels), 'system')}, {many(len(plan.observers), 'observer')}")
