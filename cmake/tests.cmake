@@ -67,7 +67,7 @@ if(TARGET tacit_command)
 endif()
 if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, and they are the same there
   foreach(name words_shared one_sided odd_negates_even neighbours_share rounds_negate tails_cut key_fixed laplace_in_l2
-          agent_forgets_rounds sets_not_enforced sets_counted_once)
+          agent_forgets_rounds distances_half sets_not_enforced sets_counted_once)
     tacit_mutant(${name})
   endforeach()
   tacit_mutant(first_round_silent WRAP tc_random_open_round)

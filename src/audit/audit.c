@@ -1,5 +1,7 @@
 #include "audit/inside.h"
 
+#include "plan/account/account.h"
+
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 
 typedef struct course {
@@ -78,7 +80,7 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
         return;
     system->verdict = system->refuted ? TC_REFUTED : TC_INCONCLUSIVE;
     system->needed = tc_samples_for_half(c->plan, counts, level_each, system);
-    if (system->needed == 0 && c->plan->adjacency == TC_ADJACENCY_AGENT)
+    if (system->needed == 0 && tc_hides_every_round(c->plan->adjacency))
         return; /* note_limits says so */
     if (system->needed == 0)
         note(c, tc_arena_format(c->arena,
@@ -103,8 +105,7 @@ static void note_no_pair(course *c, tc_audit_system *system, bool time_ended) {
 /* Computes the price of the pair; samples the first rounds of many releases with the first pair. */
 static tc_status look_at_pair(course *c, size_t at, const tc_worst_case *pair, double until) {
     tc_audit_system *system = &c->audit->systems[at];
-    bool is_agent = c->plan->adjacency == TC_ADJACENCY_AGENT;
-    double rounds = is_agent ? c->audit->plan->rounds : 1, now = tc_audit_clock();
+    double rounds = tc_hides_every_round(c->plan->adjacency) ? c->audit->plan->rounds : 1, now = tc_audit_clock();
     system->expected = pair->loss;
     system->pair = describe(c->arena, c->plan->model, pair);
     tc_judge_price(c->view, pair, c->first[at], c->end[at], rounds, system);
@@ -149,11 +150,17 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
 }
 
 static void note_limits(course *c) {
-    if (c->plan->adjacency == TC_ADJACENCY_AGENT)
+    if (tc_hides_every_round(c->plan->adjacency))
         note(c,
-             "the unit `agent` spreads its price over all rounds: samples of one round show hardly any of it, and say "
-             "nothing for or against the plan. The price is computed over all rounds, and the noise is tested by "
-             "itself");
+             tc_arena_format(c->arena,
+                             "the unit `%s` spreads its price over all rounds: samples of one round show hardly any "
+                             "of it, and say nothing for or against the plan. The price is computed over all rounds, "
+                             "and the noise is tested by itself",
+                             tc_unit_text(c->arena, c->plan->adjacency, c->plan->adjacency_bound)));
+    if (c->plan->adjacency == TC_ADJACENCY_DATA)
+        note(c,
+             "that protected data move states by no more than the plan's distances is not looked at here: it is proved "
+             "from the file, and the two worlds are states at these distances");
     if (c->plan->constants == TC_DECLARED && !c->plan->is_private)
         note(c, "the plan itself says that it is not private, since it rests on declared constants that nobody vouches "
                 "for");

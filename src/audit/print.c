@@ -165,7 +165,7 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
                    tc_arena_format(audit->arena,
                                    "with the plan's own scales these two inputs cost epsilon %.6g%s, and the plan "
                                    "claims %.6g",
-                                   s->price, audit->plan->adjacency == TC_ADJACENCY_AGENT ? " over all rounds" : "",
+                                   s->price, tc_hides_every_round(audit->plan->adjacency) ? " over all rounds" : "",
                                    s->claimed_epsilon));
         if (s->lower_bound > s->claimed_epsilon && s->event != NULL)
             detail(audit, out, "told apart by", s->event);

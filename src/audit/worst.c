@@ -66,7 +66,7 @@ typedef struct pair_search {
     size_t base_count;
     size_t *coords; /* to try, increasing */
     size_t coord_count;
-    double step, bound;      /* h, B */
+    double step;             /* h */
     double *x[2], *truth[2]; /* scratch */
     const tc_caps *caps;     /* public sets that the plan relies on; NULL: none */
     double *corner[2];       /* of one agent's box: x before it is moved into the public set */
@@ -87,6 +87,14 @@ static void find_truth(pair_search *s, size_t world) {
 static size_t agent_of(const tc_model *model, size_t coord) {
     const tc_family *family = tc_family_of_coord(model, coord);
     return family->first_agent + (coord - family->first_coord) % family->count;
+}
+
+/* How far this state may move, alone: B over the whole run, or D of its family in every round. */
+static double bound_of(const pair_search *s, size_t coord) {
+    const tc_plan *plan = s->view->plan;
+    if (plan->distances == NULL)
+        return plan->adjacency_bound;
+    return plan->distances[tc_family_of_coord(s->view->model, coord) - s->view->model->families].distance;
 }
 
 static double snap(const pair_search *s, size_t coord, double x) {
@@ -217,10 +225,10 @@ static void try_coordinates(pair_search *s, const double *base) {
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
     find_truth(s, 0);
-    double by = s->step * floor(s->bound / s->step);
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++)
         for (int sign = -1; sign <= 1; sign += 2) {
             size_t coord = s->coords[i];
+            double by = s->step * floor(bound_of(s, coord) / s->step);
             double there = snap(s, coord, base[coord] + sign * by);
             if (there == base[coord])
                 continue;
@@ -293,9 +301,9 @@ static void measure_columns(pair_search *s, const double *base) {
     find_truth(s, 0);
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         size_t coord = s->coords[i];
-        double there = snap(s, coord, base[coord] + s->bound / 64);
+        double little = bound_of(s, coord) / 64, there = snap(s, coord, base[coord] + little);
         if (there == base[coord])
-            there = snap(s, coord, base[coord] - s->bound / 64);
+            there = snap(s, coord, base[coord] - little);
         double by = there - base[coord];
         s->x[1][coord] = there;
         find_truth(s, 1);
@@ -343,7 +351,7 @@ static void try_direction(pair_search *s, const double *base) {
         memcpy(s->x[1], base, model->state_count * sizeof(double));
         for (size_t i = 0; i < s->coord_count; i++) {
             size_t coord = s->coords[i];
-            double by = s->step * trunc(sign * s->bound * s->direction[i] / s->step);
+            double by = s->step * trunc(sign * bound_of(s, coord) * s->direction[i] / s->step);
             s->x[1][coord] = snap(s, coord, base[coord] + by);
             double from = snap(s, coord, s->x[1][coord] - by);
             s->x[0][coord] = from;
@@ -380,7 +388,6 @@ tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_anal
     size_t n = view->model->state_count;
     pair_search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
     s.step = ldexp(1, plan->state_exponent);
-    s.bound = plan->adjacency_bound;
     s.best = TC_NEW(arena, tc_worst_case, 1);
     for (size_t w = 0; w < 2; w++) {
         s.x[w] = TC_NEW(arena, double, n);

@@ -53,6 +53,11 @@ MUTANTS = [
     ("laplace_in_l2", "Laplace is priced in l2", "paper", (*FEW, *PUBLISHED), "price", None),
     ("agent_forgets_rounds", "the unit agent forgets the number of rounds", "ev", FEW, "price", None),
     ("agent_forgets_rounds", "the same, Laplace", "paper", (*FEW, "--adjacency", "agent"), "price", None),
+    ("distances_half", "distances of every round are halved", "ev", (*FEW, "--adjacency", "agent:5"), "price", None),
+    ("distances_half", "the same, Laplace on states", "num", (*FEW, "--adjacency", "agent:0.5", "--placement", "states"), "price", None),
+    ("distances_half", "the same, of protected data", "protected", FEW, "price", None),
+    ("distances_half", "the same, Laplace on forms", "protected", (*FEW, "--mechanism", "laplace", "--placement", "forms"), "price",
+     None),
     ("sets_counted_once", "two states share one public set", "capped", FEW, "price", None),
     ("sets_not_enforced", "public sets are not enforced", "capped", FEW, "public set", "not moved into it"),
     ("step_carries_a_bit", "the step scalar carries a bit of the input", "paper", END_TO_END, "end to end", "the step"),
@@ -66,6 +71,7 @@ MUTANTS = [
 CERTIFIED = [
     ("equalities_half", "sensitivities of equalities are half", "dispatch", OUTPUTS),
     ("minus_row_a_thousandth", "-u <= c of abs(u) <= c is hardly counted", "lasso", OUTPUTS),
+    ("distances_half", "distances of every round are halved", "num", ("--adjacency", "agent:0.5", "--rounds", "100")),
 ]
 
 # name, what is wrong, the test that fails, a word of what it must say. A script is given the command; of it, one class.
