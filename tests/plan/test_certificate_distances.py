@@ -25,6 +25,19 @@ agents shop[i in 1..5] {
 constraint feeder[t in 1..4]: sum(home: p[t]) + sum(shop: 2 * q[1]) <= 100
 constraint shops: sum(shop: q[2]) <= 9
 """
+WHOLE = """agents home[i in 1..30] {
+  state p[4] in [0, 7]
+  private param need = 12
+  private param pref = [1, 2, 3, 4]
+  private param weight = 1.5
+  private set sum(p) >= need
+  private minimize weight * sumsq(p - pref)
+  range need in [0, 16], pref in [0, 7], weight in [0.5, 2]
+  protect need by 5, pref by 0.5
+  slater p = 4.1
+}
+constraint feeder[t in 1..4]: sum(home: p[t]) <= 200
+"""
 STOCK = "range stock in [0, 9]; protect stock by 1; distance stock { l1 0.3; l2 0.2 }"
 GAUSSIAN = ("--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rounds", "100", "--adjacency")
 LAPLACE = ("--mechanism", "laplace", "--epsilon", "1", "--rounds", "100", "--adjacency")
@@ -49,6 +62,21 @@ class Distances(C.Folder):
                     self.assertAlmostEqual(home["distance"], 6 if options is GAUSSIAN else 7, 4)
                     self.assertGreater(home["distance"], 6 if options is GAUSSIAN else 7)
                     self.assertEqual(shop["reach"] > 0, bool(of_shops))
+
+    def test_the_clouds_file_gives_the_same_bytes(self):
+        """Distances are found in the whole problem, and said in the cloud's file."""
+        path = self.folder / "whole.tacit"
+        path.write_text(WHOLE)
+        for options in (GAUSSIAN, LAPLACE):
+            for unit in ("data", "agent:2"):
+                whole, why = self.certify(path, *options, unit)
+                self.assertIsNotNone(whole, why)
+                parts = self.folder / f"parts-{options[1]}-{unit}"
+                self.assertEqual(C.tacit("split", path, "-o", parts).returncode, 0)
+                cloud, why = self.certify(parts / "cloud.tacit", *options, unit)
+                self.assertEqual(whole, cloud, why)
+                self.assertIsNone(C.verdict(whole, self.folder), (options, unit))
+                self.assertNotIn("weight", whole)  # private, and not protected
 
     def test_examples_are_proved_within_a_distance(self):
         for name in ("ev", "num", "paper", "robots"):
