@@ -9,9 +9,10 @@
 #include <string.h>
 
 #define USUAL_DELTA 1e-6
-#define LITTLE                                                                                                         \
-    1.1             /* Laplace noise, which has no delta, is preferred if it needs no more than this times the epsilon \
-                     */
+/* No epsilon below this is recommended. At its delta, Gaussian noise may not need any. */
+#define LEAST 1e-3
+/* Laplace noise, which has no delta, is preferred if it needs no more than this times the epsilon. */
+#define LITTLE 1.1
 #define AFTER 1.002 /* once more, where rounding to lattices has made the noise a little larger than predicted */
 #define MOST_ROUNDS (0x1p48 - 1)
 #define ROUNDS_APART 16.0 /* rounds of a second plan, which shows what more rounds do */
@@ -55,7 +56,7 @@ static double price_of(const tc_advice *advice, const tc_way *way, double epsilo
 static double epsilon_of(const tc_advice *advice, const tc_way *way, double price) {
     if (!isfinite(price))
         return INFINITY;
-    return way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_epsilon(price, advice->delta) : price;
+    return fmax(LEAST, way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_epsilon(price, advice->delta) : price);
 }
 
 double tc_doubt_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon) {

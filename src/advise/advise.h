@@ -26,7 +26,7 @@ typedef struct tc_way {
     const tc_accuracy *accuracy;
     double times;   /* at the reference epsilon: the doubt is so many times the tolerable one, in the worst row */
     size_t worst;   /* that row */
-    double needed;  /* the epsilon at which it is tolerable */
+    double needed;  /* the epsilon at which it is tolerable, or 0.001 where less would do */
     double at_home; /* the same in the local model, where agents add the noise themselves; INFINITY: not known */
 } tc_way;
 

@@ -111,6 +111,13 @@ class Advice(unittest.TestCase):
         self.assertEqual(power("--adjacency", "one:1"), -0.5)
         self.assertEqual(power("--adjacency", "ensemble:1"), -0.5)
 
+    def test_a_generous_doubt_needs_next_to_no_epsilon(self):
+        """At delta, Gaussian noise keeps epsilon 0 if it is large enough: no reason to say that nothing does."""
+        for unit in ("one:1", "agent"):
+            for law in ("laplace", "gaussian"):
+                advice = self.advice(self.homes, "--doubt", "1e9", "--adjacency", unit, "--mechanism", law, code=0)
+                self.assertEqual(advice["recommended"]["epsilon"], 0.001)
+
     def test_a_constraint_by_name(self):
         text = HOMES.replace("privacy", "constraint early: sum(home: p[1]) <= 100\nprivacy")
         path = self.problem(text, "two.tacit")
