@@ -5,6 +5,7 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
+#include "analysis/data/data.h"
 #include "model/model.h"
 #include "plan/plan.h"
 #include "release/evaluate.h"
@@ -28,6 +29,7 @@ static inline void planned_open(planned *p, const char *path, const char *text) 
         fail_msg("%s:\n%s\n%s", tc_status_text(status), text != NULL ? text : path, tc_buffer_text(&messages));
     tc_analysis_options options = {.skip_private = true};
     p->derivatives = tc_derive(p->arena, p->model);
+    tc_data_certify(p->arena, p->model, p->derivatives);
     p->analysis = tc_analysis_run(p->arena, p->model, p->derivatives, &options, NULL);
 }
 
