@@ -1,6 +1,7 @@
 #include "engine/proximal/proof.h"
 
 #include "analysis/data/data.h"
+#include "analysis/region.h"
 #include "calculus/tape/tape.h"
 #include "solver/linear.h"
 
@@ -16,10 +17,15 @@ typedef struct proof_family {
     size_t count;
     tc_tape *hessian; /* second derivatives, for repairs; by output: row * dim + column of the lower triangle */
     size_t *places, second_count;
+    double *doubt;  /* by output of the gradient: how far it can be off in double, over boxes and data */
     double allowed; /* the error, in l2 */
 } proof_family;
 
-typedef struct proof_work { /* of one thread; rows have TC_LANES entries */
+typedef struct proof_work {            /* of one thread */
+    double *quick, *quick_tape;        /* rows of TC_LANES: steps at their bounds */
+    double **quick_at;                 /* rows of derivatives */
+    double *quick_slope, *quick_doubt; /* of one member: dim */
+    /* of one member, in intervals */
     tc_interval *tape, *states, *data, *out;
     const tc_interval **state_at, **data_at;
     tc_interval **out_at;
@@ -213,23 +219,22 @@ typedef struct proof_block {
     tc_answer_scalars scalars;
 } proof_block;
 
-/* f'(x) of all lanes at their steps, each moved to its bounds. */
-static void load_lanes(const proof_block *b, double *moved) {
+/* The step of lane k, moved to its bounds, and f' there. Returns how far it was moved. */
+static double load_lane(const proof_block *b, size_t k) {
     const tc_family *family = b->of->family;
     proof_work *work = b->work;
-    for (size_t k = 0; k < b->count; k++) {
-        member_set set = set_of(work, family, b->first + k);
-        for (size_t c = 0; c < family->dim; c++)
-            work->point[c] = b->next[c][k];
-        moved[k] = snap(&set, work->point, family->dim);
-        for (size_t c = 0; c < family->dim; c++)
-            work->states[c * TC_LANES + k] = tc_point(work->point[c]);
-        for (size_t d = 0; d < family->column_count; d++)
-            work->data[d * TC_LANES + k] = tc_point(family->columns[d].values[b->first + k]);
-    }
+    member_set set = set_of(work, family, b->first + k);
+    for (size_t c = 0; c < family->dim; c++)
+        work->point[c] = b->next[c][k];
+    double moved = snap(&set, work->point, family->dim);
+    for (size_t c = 0; c < family->dim; c++)
+        work->states[c] = tc_point(work->point[c]);
+    for (size_t d = 0; d < family->column_count; d++)
+        work->data[d] = tc_point(family->columns[d].values[b->first + k]);
     const tc_interval_inputs inputs = {.state = work->state_at, .data = work->data_at};
     if (b->p != NULL && b->of->count > 0)
-        tc_tape_enclose(b->of->gradient, &inputs, b->count, work->tape, work->out_at);
+        tc_tape_enclose(b->of->gradient, &inputs, 1, work->tape, work->out_at);
+    return moved;
 }
 
 /* The slope of what the agent minimises: f' + p + regularization x + (x - x_old) / step. */
@@ -237,15 +242,14 @@ static void load_slope(const proof_block *b, size_t k) {
     proof_work *work = b->work;
     tc_interval inverse = tc_idiv(tc_point(1), tc_point(b->scalars.step));
     for (size_t c = 0; c < b->of->family->dim; c++) {
-        tc_interval x = work->states[c * TC_LANES + k], way = tc_isub(x, tc_point(b->x[c][k]));
-        work->point[c] = x.lo;
+        tc_interval x = work->states[c], way = tc_isub(x, tc_point(b->x[c][k]));
         work->slope[c] = tc_iadd(tc_imul(tc_point(b->scalars.regularization), x), tc_imul(way, inverse));
         if (b->p != NULL)
             work->slope[c] = tc_iadd(work->slope[c], tc_point(b->p[c][k]));
     }
     for (size_t i = 0; b->p != NULL && i < b->of->count; i++) {
         tc_interval *of = &work->slope[b->of->columns[i]];
-        *of = tc_iadd(*of, work->out_at[i][k]);
+        *of = tc_iadd(*of, work->out[i]);
     }
 }
 
@@ -254,7 +258,8 @@ static double weight_of(tc_answer_scalars scalars) {
 }
 
 /* Of lane k, at the point of its step. Leaves bounds, slopes and the point in work. */
-static double error_of_lane(const proof_block *b, size_t k, double moved, member_set *set) {
+static double error_of_lane(const proof_block *b, size_t k, member_set *set) {
+    double moved = load_lane(b, k);
     load_slope(b, k);
     *set = set_of(b->work, b->of->family, b->first + k);
     return tc_add_up(moved, error_of(b->work, set, b->of->family->dim, weight_of(b->scalars)));
@@ -334,16 +339,97 @@ static bool repair(const proof_block *b, size_t k, const member_set *set) {
     return true;
 }
 
+/* ---- in double --------------------------------------------------------------------------------------------------- */
+
+/* Nearly all steps are proved by plain arithmetic: every sum below is made of terms whose sizes are added up too, so
+ * that SLACK times them bounds all that rounding can do, and half of the allowed error is left for sums of errors. */
+#define SLACK 0x1p-46
+
+/* The derivatives of all lanes at their steps, each moved to its bounds; the bounds of a lane are made anew later. */
+static void load_quickly(const proof_block *b, double *moved) {
+    const tc_family *family = b->of->family;
+    proof_work *work = b->work;
+    for (size_t k = 0; k < b->count; k++) {
+        member_set set = set_of(work, family, b->first + k);
+        moved[k] = 0;
+        for (size_t c = 0; c < family->dim; c++) {
+            double near = SNAP * (set.upper[c] - set.lower[c]), at = b->next[c][k];
+            double to = at <= set.lower[c] + near ? set.lower[c] : at >= set.upper[c] - near ? set.upper[c] : at;
+            work->quick[c * TC_LANES + k] = to;
+            moved[k] += fabs(to - at);
+        }
+    }
+    for (size_t c = 0; c < family->dim; c++)
+        work->state_rows[c] = work->quick + c * TC_LANES;
+    for (size_t d = 0; d < family->column_count; d++)
+        work->data_rows[d] = family->columns[d].values + b->first;
+    const tc_inputs inputs = {.state = work->state_rows, .data = work->data_rows};
+    if (b->p != NULL && b->of->count > 0)
+        tc_tape_eval(b->of->gradient, &inputs, b->count, work->quick_tape, work->quick_at);
+}
+
+/* At least twice the error of lane k; INFINITY where nothing is known of the derivatives' rounding. */
+static double quick_error(const proof_block *b, size_t k, const member_set *set, double nu, double moved) {
+    const proof_work *work = b->work;
+    double inverse = 1 / b->scalars.step, squares = 0, at = 0, size = 0, shift = 0;
+    for (size_t c = 0; c < b->of->family->dim; c++) {
+        double x = work->quick[c * TC_LANES + k], a = set->normal[c], p = b->p != NULL ? b->p[c][k] : 0;
+        double f = work->quick_slope[c], way = (x - b->x[c][k]) * inverse, pull = b->scalars.regularization * x;
+        double total = f + p + pull + way + nu * a;
+        double doubt = work->quick_doubt[c] + SLACK * (fabs(f) + fabs(p) + fabs(pull) + fabs(way) + fabs(nu * a) +
+                                                       inverse * (fabs(x) + fabs(b->x[c][k])));
+        bool low = x <= set->lower[c], high = x >= set->upper[c];
+        double left = low && high ? 0 : low ? fmax(0, -total) : high ? fmax(0, total) : fabs(total);
+        left += doubt;
+        squares += left * left;
+        at += a * x;
+        size += fabs(a * x);
+    }
+    if (nu != 0)
+        shift = fabs(at - (nu > 0 ? set->ceiling : set->floor));
+    else if (set->has_row)
+        shift = fmax(0, fmax(at - set->ceiling, set->floor - at));
+    if (set->has_row)
+        shift += SLACK * (double)b->of->family->dim * size;
+    double error = sqrt(squares) / (b->scalars.regularization + inverse) + moved;
+    return 2 * (set->has_row ? error + shift / set->least : error);
+}
+
+static bool is_proved_quickly(const proof_block *b, size_t k, double moved) {
+    proof_work *work = b->work;
+    size_t dim = b->of->family->dim;
+    member_set set = set_of(work, b->of->family, b->first + k);
+    for (size_t c = 0; c < dim; c++)
+        work->quick_slope[c] = work->quick_doubt[c] = 0;
+    for (size_t i = 0; b->p != NULL && i < b->of->count; i++) {
+        work->quick_slope[b->of->columns[i]] += work->quick_at[i][k];
+        work->quick_doubt[b->of->columns[i]] += b->of->doubt[i];
+    }
+    if (quick_error(b, k, &set, 0, moved) <= b->of->allowed)
+        return true;
+    if (!set.has_row)
+        return false;
+    for (size_t c = 0; c < dim; c++) {
+        double x = work->quick[c * TC_LANES + k], p = b->p != NULL ? b->p[c][k] : 0;
+        work->point[c] = x;
+        work->slope[c] =
+            tc_point(work->quick_slope[c] + p + b->scalars.regularization * x + (x - b->x[c][k]) / b->scalars.step);
+    }
+    double nu = guess_multiplier(&set, work, dim);
+    bool has_side = nu > 0 ? set.ceiling < HUGE_VAL : nu < 0 && set.floor > -HUGE_VAL;
+    return has_side && quick_error(b, k, &set, nu, moved) <= b->of->allowed;
+}
+
 static size_t check_lanes(const proof_block *b) {
     double moved[TC_LANES];
     member_set set;
-    load_lanes(b, moved);
+    load_quickly(b, moved);
     for (size_t k = 0; k < b->count; k++) {
-        double error = error_of_lane(b, k, moved[k], &set);
-        for (int i = 0; !(error <= b->of->allowed) && i < MOST_REPAIRS && repair(b, k, &set); i++) {
-            load_lanes(b, moved);
-            error = error_of_lane(b, k, moved[k], &set);
-        }
+        if (is_proved_quickly(b, k, moved[k]))
+            continue;
+        double error = error_of_lane(b, k, &set);
+        for (int i = 0; !(error <= b->of->allowed) && i < MOST_REPAIRS && repair(b, k, &set); i++)
+            error = error_of_lane(b, k, &set);
         if (!(error <= b->of->allowed))
             return b->first + k;
     }
@@ -421,6 +507,33 @@ size_t tc_step_proof_check_start(tc_step_proof *proof, double *x, size_t *family
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
+/* How far the derivatives can be off in double, for all states of the boxes and all members' data. */
+static void find_doubts(tc_arena *arena, proof_family *made) {
+    const tc_family *family = made->family;
+    tc_batch *batch = tc_batch_new(arena, family);
+    tc_rounded *inputs = TC_NEW(arena, tc_rounded, family->dim + family->column_count + 1);
+    const tc_rounded **states = TC_NEW(arena, const tc_rounded *, family->dim + 1),
+                     **data = TC_NEW(arena, const tc_rounded *, family->column_count + 1);
+    tc_rounded *found = TC_NEW(arena, tc_rounded, made->count + 1);
+    tc_rounded **found_at = TC_NEW(arena, tc_rounded *, made->count + 1);
+    tc_batch_load_hull(batch);
+    for (size_t c = 0; c < family->dim; c++) {
+        inputs[c] = tc_rounded_exactly(batch->state[c * TC_LANES]);
+        states[c] = &inputs[c];
+    }
+    for (size_t d = 0; d < family->column_count; d++) {
+        inputs[family->dim + d] = tc_rounded_exactly(batch->data[d * TC_LANES]);
+        data[d] = &inputs[family->dim + d];
+    }
+    for (size_t i = 0; i < made->count; i++)
+        found_at[i] = &found[i];
+    const tc_rounding_inputs all = {.state = states, .data = data};
+    tc_tape_rounding(made->gradient, &all, 1, TC_NEW(arena, tc_rounded, tc_tape_work(made->gradient) + 1), found_at);
+    made->doubt = TC_NEW(arena, double, made->count + 1);
+    for (size_t i = 0; i < made->count; i++)
+        made->doubt[i] = found[i].error;
+}
+
 static void make_family(tc_arena *arena, const tc_model *model, const tc_family_derivatives *d, proof_family *made) {
     tc_expr *roots = TC_NEW(arena, tc_expr, d->objective_first_count + 1);
     made->columns = TC_NEW(arena, size_t, d->objective_first_count + 1);
@@ -438,6 +551,7 @@ static void make_family(tc_arena *arena, const tc_model *model, const tc_family_
     made->second_count = d->objective_second_count;
     made->hessian = tc_tape_new(arena, model->dag, seconds, made->second_count);
     made->gradient = tc_tape_new(arena, model->dag, roots, made->count);
+    find_doubts(arena, made);
     made->allowed = TC_STEP_ERROR * tc_box_diameter(made->family, 2);
 }
 
@@ -455,9 +569,14 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
         scratch = tc_tape_work(of->hessian) > scratch ? tc_tape_work(of->hessian) : scratch;
     }
     *work = (proof_work){.tape = TC_NEW(arena, tc_interval, length + 1),
-                         .states = TC_NEW(arena, tc_interval, dim * TC_LANES + 1),
-                         .data = TC_NEW(arena, tc_interval, columns * TC_LANES + 1),
-                         .out = TC_NEW(arena, tc_interval, outputs * TC_LANES + 1),
+                         .quick = TC_NEW(arena, double, dim *TC_LANES + 1),
+                         .quick_tape = TC_NEW(arena, double, length + 1),
+                         .quick_at = TC_NEW(arena, double *, outputs + 1),
+                         .quick_slope = TC_NEW(arena, double, dim + 1),
+                         .quick_doubt = TC_NEW(arena, double, dim + 1),
+                         .states = TC_NEW(arena, tc_interval, dim + 1),
+                         .data = TC_NEW(arena, tc_interval, columns + 1),
+                         .out = TC_NEW(arena, tc_interval, outputs + 1),
                          .state_at = TC_NEW(arena, const tc_interval *, dim + 1),
                          .data_at = TC_NEW(arena, const tc_interval *, columns + 1),
                          .out_at = TC_NEW(arena, tc_interval *, outputs + 1),
@@ -481,11 +600,13 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
                          .rows = TC_NEW(arena, const double *, 3 * dim + 1),
                          .starts = TC_NEW(arena, const double *, 3 * dim + 1)};
     for (size_t c = 0; c < dim; c++)
-        work->state_at[c] = work->states + c * TC_LANES;
+        work->state_at[c] = work->states + c;
     for (size_t d = 0; d < columns; d++)
-        work->data_at[d] = work->data + d * TC_LANES;
-    for (size_t i = 0; i < outputs; i++)
-        work->out_at[i] = work->out + i * TC_LANES;
+        work->data_at[d] = work->data + d;
+    for (size_t i = 0; i < outputs; i++) {
+        work->out_at[i] = work->out + i;
+        work->quick_at[i] = TC_NEW(arena, double, TC_LANES);
+    }
 }
 
 tc_step_proof *tc_step_proof_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
