@@ -38,9 +38,9 @@ static char *printed(const char *const *words) {
 
 /* Numbers behind these words are times, and what follows from them. */
 static void forget_times(char *text) {
-    static const char *const behind[] = {
-        "\"seconds\": ", "\"load\": ", "\"analyse\": ", "\"solve\": ", "\"run\": ",  " in ",
-        " s, ",          " load ",     " plan ",        " plans ",     " reference "};
+    static const char *const behind[] = {"\"seconds\": ", "\"load\": ",    "\"analyse\": ", "\"solve\": ",
+                                         "\"run\": ",     "\"compare\": ", " in ",          " s, ",
+                                         " load ",        " plan ",        " plans ",       " reference "};
     for (size_t i = 0; i < sizeof behind / sizeof behind[0]; i++) {
         for (char *at = text; (at = strstr(at, behind[i])) != NULL;) {
             at += strlen(behind[i]);
