@@ -102,15 +102,14 @@ typedef struct objective_breaks {
 } objective_breaks;
 
 static void derive_objective(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator,
-                             const tc_family *family, objective_breaks breaks, tc_family_derivatives *result) {
+                             const tc_family *family, const tc_choices *choices, objective_breaks breaks,
+                             tc_family_derivatives *result) {
     lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
-    if (family->objective == TC_NO_EXPR)
-        return;
     tc_expr root = family->objective;
-    tc_lift *lift = breaks.kinks ? tc_lift_new(arena, model, family, false) : NULL;
+    tc_lift *lift = breaks.kinks ? tc_lift_new(arena, model, family, choices, false) : NULL;
     if (lift != NULL && lift->count > 0) {
         if (breaks.bends)
-            lift = tc_lift_new(arena, model, family, true);
+            lift = tc_lift_new(arena, model, family, choices, true);
         derive_lift(&l, lift);
         result->lift = lift;
         return;
@@ -122,7 +121,7 @@ static void derive_objective(tc_arena *arena, const tc_model *model, tc_differen
     result->objective_first_count = l.first_count;
     result->objective_second = l.second;
     result->objective_second_count = l.second_count;
-    tc_lift *bends = breaks.bends ? tc_lift_new(arena, model, family, true) : NULL;
+    tc_lift *bends = breaks.bends ? tc_lift_new(arena, model, family, choices, true) : NULL;
     if (bends != NULL && bends->count > 0) {
         l = new_lists(arena, model, differentiator, TC_STATE, NULL);
         derive_lift(&l, bends);
@@ -130,9 +129,23 @@ static void derive_objective(tc_arena *arena, const tc_model *model, tc_differen
     }
 }
 
+tc_family_derivatives tc_derive_objective(tc_arena *arena, const tc_model *model, const tc_family *family,
+                                          const tc_choices *choices) {
+    tc_family_derivatives result = {0};
+    derive_objective(arena, model, tc_differentiator_new(arena, model->dag), family, choices,
+                     (objective_breaks){.kinks = true, .bends = true}, &result);
+    return result;
+}
+
 static void derive_family(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, size_t family,
                           objective_breaks breaks, tc_family_derivatives *result) {
-    derive_objective(arena, model, differentiator, &model->families[family], breaks, result);
+    const tc_family *of = &model->families[family];
+    bool has_choice = of->objective != TC_NO_EXPR && (breaks.kinks || breaks.bends);
+    tc_choices *choices = has_choice ? tc_choices_new(arena, model, of) : NULL;
+    if (choices != NULL)
+        tc_choose_for_all(choices);
+    if (of->objective != TC_NO_EXPR)
+        derive_objective(arena, model, differentiator, of, choices, breaks, result);
     lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
     for (size_t b = 0; b < result->body_count; b++)
         derive_root(&l, (uint32_t)b, result->bodies[b]);

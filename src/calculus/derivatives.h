@@ -19,7 +19,8 @@ typedef struct tc_second {
     tc_expr value;
 } tc_second;
 
-typedef struct tc_lift tc_lift; /* lift.h */
+typedef struct tc_lift tc_lift;       /* lift.h */
+typedef struct tc_choices tc_choices; /* choose.h */
 
 typedef struct tc_family_derivatives {
     /* the objective f_i (row 0 everywhere); counts 0 where the file has none, or where it has kinks: then lift has
@@ -55,6 +56,9 @@ typedef struct tc_derivatives {
 
 /* Raises TC_TOO_LARGE where second derivatives would be more than the DAG may hold. */
 tc_derivatives *tc_derive(tc_arena *arena, tc_model *model);
+/* The objective's alone, for members that choose alike (calculus/choose.h). Adds nodes to the model's DAG. */
+tc_family_derivatives tc_derive_objective(tc_arena *arena, const tc_model *model, const tc_family *family,
+                                          const tc_choices *choices);
 
 /* Reverse mode on one root: the non-zero partial derivatives with respect to its leaves of the kind op
  * (TC_STATE, or TC_COORD and TC_SUM together when op is TC_SUM). Returns how many; *leaves and *partials are in arena,

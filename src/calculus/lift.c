@@ -1,95 +1,18 @@
 #include "calculus/lift.h"
 
-#include "calculus/tape/tape.h"
-
-#include <math.h>
-
 typedef struct lifter {
     tc_arena *arena;
     tc_dag *dag;
     const tc_family *family;
+    const tc_choices *choices;
+    bool with_bends;
     tc_lift *lift;
     tc_expr *nodes; /* of the objective, in order */
     size_t count;
-    tc_expr *made;           /* by node: what takes its place */
-    bool *is_inner;          /* by node: a kink whose value only a larger TC_MAX asks for */
-    unsigned char *trend;    /* by node: whether the objective rises or falls with it; NULL: huber is not lifted */
-    tc_interval *enclosures; /* by node: over the boxes of all members */
+    tc_expr *made;  /* by node: what takes its place */
+    bool *is_inner; /* by node: a kink whose value only a larger TC_MAX asks for */
     size_t row_capacity, kink_capacity;
 } lifter;
-
-/* ---- where kinks are ----------------------------------------------------------------------------------------------
- */
-
-static tc_interval range_of(const tc_family *family, size_t member, size_t component) {
-    tc_interval range = {tc_coef_at(family->lower[component], member), tc_coef_at(family->upper[component], member)};
-    for (size_t p = 0; p < family->piece_count; p++) {
-        const tc_set_piece *piece = &family->pieces[p];
-        if (component < piece->first || component >= piece->first + piece->count)
-            continue;
-        if (piece->kind == TC_SET_BOX) {
-            range.lo = fmax(range.lo, tc_coef_at(piece->center[component - piece->first], member));
-            range.hi = fmin(range.hi, tc_coef_at(piece->upper[component - piece->first], member));
-        } else if (piece->kind == TC_SET_BALL || piece->kind == TC_SET_BALL1) {
-            double radius = tc_coef_at(piece->radius, member);
-            double center = tc_coef_at(piece->center[component - piece->first], member);
-            range.lo = fmax(range.lo, tc_add_down(center, -radius));
-            range.hi = fmin(range.hi, tc_add_up(center, radius));
-        } else if (piece->kind == TC_SET_SIMPLEX) {
-            range.lo = fmax(range.lo, 0);
-        }
-    }
-    return range.lo <= range.hi ? range : tc_whole_line(); /* an empty set is somebody else's to report */
-}
-
-typedef struct member_inputs {
-    tc_interval *values; /* states, then data */
-    const tc_interval **at;
-} member_inputs;
-
-static member_inputs new_inputs(tc_arena *arena, const tc_family *family) {
-    size_t count = family->dim + family->column_count;
-    member_inputs in = {TC_NEW(arena, tc_interval, count + 1), TC_NEW(arena, const tc_interval *, count + 1)};
-    for (size_t i = 0; i < count; i++)
-        in.at[i] = &in.values[i];
-    return in;
-}
-
-static void load_member(const tc_family *family, size_t member, tc_interval *values) {
-    for (size_t c = 0; c < family->dim; c++)
-        values[c] = range_of(family, member, c);
-    for (size_t d = 0; d < family->column_count; d++)
-        values[family->dim + d] = tc_point(family->columns[d].values[member]);
-}
-
-static void load_hull(const tc_family *family, tc_interval *values, tc_interval *member) {
-    size_t count = family->dim + family->column_count;
-    load_member(family, 0, values);
-    for (size_t k = 1; k < family->count; k++) {
-        load_member(family, k, member);
-        for (size_t i = 0; i < count; i++)
-            values[i] = tc_hull(values[i], member[i]);
-    }
-}
-
-static void enclose(const lifter *l, const member_inputs *in) {
-    tc_interval_inputs inputs = {.state = in->at, .data = in->at + l->family->dim};
-    tc_enclose_nodes(l->dag, l->nodes, l->count, &inputs, l->enclosures);
-}
-
-/* Whether every use of a norm is a power that is smooth where the norm is not. */
-static bool is_raised(const lifter *l, tc_expr norm) {
-    if (norm == l->nodes[l->count - 1])
-        return false;
-    for (size_t i = 0; i < l->count; i++) {
-        const tc_node *n = &l->dag->nodes[l->nodes[i]];
-        bool power = (n->op == TC_POWI && n->u.exponent >= 2) || (n->op == TC_POWR && n->u.value >= 3);
-        for (size_t k = 0; !power && k < tc_operand_count(l->dag, l->nodes[i]); k++)
-            if (tc_operand(l->dag, l->nodes[i], k) == norm)
-                return false;
-    }
-    return true;
-}
 
 static bool is_kink(unsigned op) { return op == TC_ABS || op == TC_MAX; }
 
@@ -102,70 +25,6 @@ static void find_inner(lifter *l) {
         for (size_t k = 0; k < tc_operand_count(l->dag, l->nodes[i]); k++)
             if (l->dag->nodes[l->nodes[i]].op != TC_MAX)
                 l->is_inner[tc_operand(l->dag, l->nodes[i], k)] = false;
-}
-
-/* By node: whether a norm can be 0 for some member. */
-static bool *find_norms(lifter *l, const member_inputs *in) {
-    bool *can_be_zero = NULL;
-    size_t open = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        tc_expr e = l->nodes[i];
-        if (l->dag->nodes[e].op != TC_NORM || l->enclosures[e].lo > 0 || is_raised(l, e))
-            continue;
-        if (can_be_zero == NULL)
-            can_be_zero = TC_NEW(l->arena, bool, (size_t)l->nodes[l->count - 1] + 1);
-        open++;
-    }
-    for (size_t k = 0; k < l->family->count && open > 0; k++) { /* what the hull leaves open, member by member */
-        load_member(l->family, k, in->values);
-        enclose(l, in);
-        open = 0;
-        for (size_t i = 0; i < l->count; i++) {
-            tc_expr e = l->nodes[i];
-            if (l->dag->nodes[e].op != TC_NORM || can_be_zero[e] || is_raised(l, e))
-                continue;
-            can_be_zero[e] = !(l->enclosures[e].lo > 0);
-            open += !can_be_zero[e];
-        }
-    }
-    return can_be_zero;
-}
-
-/* ---- where huber is to be lifted ---- */
-
-enum { RISES = 1, FALLS = 2, UNKNOWN = RISES | FALLS };
-
-static unsigned opposite(unsigned trend) { return (trend & RISES ? FALLS : 0) | (trend & FALLS ? RISES : 0); }
-
-/* How the objective moves with operand k of a node, by how it moves with the node. */
-static unsigned trend_below(const lifter *l, tc_expr e, size_t k) {
-    const tc_node *n = &l->dag->nodes[e];
-    unsigned trend = l->trend[e];
-    tc_expr factor = k == 0 ? n->b : n->a;
-    switch (n->op) {
-    case TC_ADD:
-    case TC_MAX:
-        return trend;
-    case TC_SUB:
-        return k == 0 ? trend : opposite(trend);
-    case TC_NEG:
-        return opposite(trend);
-    case TC_MUL:
-    case TC_DIV:
-        if (l->dag->nodes[factor].has_state || (n->op == TC_DIV && k == 1))
-            return UNKNOWN;
-        return l->enclosures[factor].lo >= 0 ? trend : l->enclosures[factor].hi <= 0 ? opposite(trend) : UNKNOWN;
-    default:
-        return UNKNOWN;
-    }
-}
-
-static void find_trends(lifter *l) {
-    l->trend = TC_NEW(l->arena, unsigned char, (size_t)l->nodes[l->count - 1] + 1);
-    l->trend[l->nodes[l->count - 1]] = RISES;
-    for (size_t i = l->count; i-- > 0;)
-        for (size_t k = 0; k < tc_operand_count(l->dag, l->nodes[i]); k++)
-            l->trend[tc_operand(l->dag, l->nodes[i], k)] |= (unsigned char)trend_below(l, l->nodes[i], k);
 }
 
 /* ---- the same function without kinks ------------------------------------------------------------------------------
@@ -201,10 +60,11 @@ static tc_expr new_kink(lifter *l, tc_expr e, uint32_t norm) {
 
 /* u or -u where the sign of u is known; else TC_NO_EXPR. */
 static tc_expr without_kink(const lifter *l, tc_expr absolute) {
-    tc_expr u = l->dag->nodes[absolute].a;
-    if (l->enclosures[u].lo >= 0)
-        return l->made[u];
-    return l->enclosures[u].hi <= 0 ? tc_neg(l->dag, l->made[u]) : TC_NO_EXPR;
+    tc_expr u = l->made[l->dag->nodes[absolute].a];
+    tc_choice choice = tc_choice_of(l->choices, absolute);
+    if (choice == TC_CHOICE_POSITIVE)
+        return u;
+    return choice == TC_CHOICE_NEGATIVE ? tc_neg(l->dag, u) : TC_NO_EXPR;
 }
 
 /* u <= t for all that e is the largest of. */
@@ -222,23 +82,6 @@ static void add_rows_below(lifter *l, uint32_t kink, tc_expr t, tc_expr e) {
     }
 }
 
-static bool is_affine(const lifter *l, tc_expr root) {
-    const tc_dag *dag = l->dag;
-    tc_mark mark = tc_arena_mark(l->arena);
-    size_t count;
-    const tc_expr *nodes = tc_reachable(l->arena, dag, &root, 1, &count);
-    bool affine = true;
-    for (size_t i = 0; i < count && affine; i++) {
-        const tc_node *n = &dag->nodes[nodes[i]];
-        bool sums = n->op == TC_ADD || n->op == TC_SUB || n->op == TC_NEG || n->op == TC_STATE;
-        bool scales = (n->op == TC_MUL && !(dag->nodes[n->a].has_state && dag->nodes[n->b].has_state)) ||
-                      (n->op == TC_DIV && !dag->nodes[n->b].has_state);
-        affine = !n->has_state || sums || scales;
-    }
-    tc_arena_rewind(l->arena, mark);
-    return affine;
-}
-
 /* A function that is not affine is not negative where the norm is convex: the norm rises with it, and a row suffices.
  */
 static tc_expr lift_norm(lifter *l, tc_expr e) {
@@ -249,17 +92,15 @@ static tc_expr lift_norm(lifter *l, tc_expr e) {
         tc_expr u = l->made[tc_operand(dag, e, i)], s = u;
         if (dag->nodes[u].has_state) {
             s = new_kink(l, tc_operand(dag, e, i), kink);
-            add_row(l, (uint32_t)l->lift->count - 1, is_affine(l, u), tc_sub(dag, u, s));
+            add_row(l, (uint32_t)l->lift->count - 1, tc_is_affine_in_states(l->arena, dag, u), tc_sub(dag, u, s));
         }
         squares = tc_add(dag, squares, tc_pow(dag, s, 2));
     }
     return tc_mul(dag, tc_const(dag, 0.5), tc_add(dag, tc_div(dag, squares, t), t));
 }
 
-/* Whether the lifted form of this huber holds; the same for a member alone, on its device. */
 static bool is_bend(const lifter *l, tc_expr e) {
-    const tc_node *n = &l->dag->nodes[e];
-    return l->trend != NULL && n->op == TC_HUBER && l->trend[e] == RISES && is_affine(l, n->a);
+    return l->with_bends && l->dag->nodes[e].op == TC_HUBER && tc_choice_of(l->choices, e) == TC_CHOICE_LIFTED;
 }
 
 /* s stays within d, so that it keeps its digits where d is small. */
@@ -334,11 +175,11 @@ static tc_expr rebuild(lifter *l, tc_expr e) {
     return e;
 }
 
-static tc_expr made_of(lifter *l, tc_expr e, const bool *can_be_zero) {
+static tc_expr made_of(lifter *l, tc_expr e) {
     unsigned op = l->dag->nodes[e].op;
     if (!l->dag->nodes[e].has_state)
         return e;
-    if (op == TC_NORM && can_be_zero != NULL && can_be_zero[e])
+    if (op == TC_NORM && tc_choice_of(l->choices, e) == TC_CHOICE_LIFTED)
         return lift_norm(l, e);
     if (op == TC_ABS && without_kink(l, e) != TC_NO_EXPR)
         return without_kink(l, e);
@@ -357,9 +198,15 @@ static tc_expr made_of(lifter *l, tc_expr e, const bool *can_be_zero) {
     return changed ? rebuild(l, e) : e;
 }
 
-tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, bool with_bends) {
+tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, const tc_choices *choices,
+                     bool with_bends) {
     tc_lift *lift = TC_NEW(arena, tc_lift, 1);
-    lifter l = {.arena = arena, .dag = model->dag, .family = family, .lift = lift};
+    lifter l = {.arena = arena,
+                .dag = model->dag,
+                .family = family,
+                .choices = choices,
+                .with_bends = with_bends,
+                .lift = lift};
     lift->objective = family->objective;
     l.nodes = tc_reachable(arena, l.dag, &family->objective, 1, &l.count);
     bool has_any = false;
@@ -372,26 +219,25 @@ tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *fa
     size_t places = (size_t)l.nodes[l.count - 1] + 1;
     l.made = TC_NEW(arena, tc_expr, places);
     l.is_inner = TC_NEW(arena, bool, places);
-    l.enclosures = TC_NEW(arena, tc_interval, places);
-    member_inputs hull = new_inputs(arena, family), one = new_inputs(arena, family);
-    load_hull(family, hull.values, one.values);
-    enclose(&l, &hull);
     find_inner(&l);
-    const bool *can_be_zero = find_norms(&l, &one);
-    enclose(&l, &hull);
-    if (with_bends)
-        find_trends(&l);
     tc_span origin = l.dag->origin;
     uint32_t realm = l.dag->realm;
     l.dag->realm = l.dag->nodes[family->objective].realm;
     for (size_t i = 0; i < l.count; i++) {
         l.dag->origin = l.dag->spans[l.nodes[i]];
-        l.made[l.nodes[i]] = made_of(&l, l.nodes[i], can_be_zero);
+        l.made[l.nodes[i]] = made_of(&l, l.nodes[i]);
     }
     l.dag->origin = origin;
     l.dag->realm = realm;
     lift->objective = l.made[family->objective];
     return lift;
+}
+
+tc_family_derivatives tc_family_without_bends(const tc_family_derivatives *of) {
+    tc_family_derivatives without = *of;
+    without.lift = of->bends;
+    without.objective_first_count = without.objective_second_count = 0;
+    return without;
 }
 
 const tc_derivatives *tc_without_bends(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
@@ -404,12 +250,8 @@ const tc_derivatives *tc_without_bends(tc_arena *arena, const tc_model *model, c
     *result = *derivatives;
     result->families = TC_NEW(arena, tc_family_derivatives, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
-        tc_family_derivatives *family = &result->families[f];
-        *family = derivatives->families[f];
-        if (family->bends == NULL)
-            continue;
-        family->lift = family->bends;
-        family->objective_first_count = family->objective_second_count = 0;
+        const tc_family_derivatives *of = &derivatives->families[f];
+        result->families[f] = of->bends != NULL ? tc_family_without_bends(of) : *of;
     }
     return result;
 }

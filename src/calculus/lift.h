@@ -12,6 +12,7 @@
 #ifndef TC_CALCULUS_LIFT_H
 #define TC_CALCULUS_LIFT_H
 
+#include "calculus/choose.h"
 #include "calculus/derivatives.h"
 
 struct tc_lift {
@@ -31,12 +32,15 @@ struct tc_lift {
     size_t row_first_count, row_second_count;
 };
 
-/* The lift of a family's objective without its derivatives, which tc_derive adds; count is 0 where there are no kinks
- * over the members' boxes, and objective is then the same function without them. With bends, huber is lifted too, where
- * its argument is affine and the objective rises with it. */
-tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, bool with_bends);
+/* The lift of a family's objective without its derivatives, which are added by who derives it. count is 0 where
+ * nothing is lifted, and objective is then the same function without kinks. With bends, huber is lifted too, where that
+ * was chosen. choices may be NULL where there is nothing to choose. */
+tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, const tc_choices *choices,
+                     bool with_bends);
 
 /* The same derivatives with the bends of each family as its lift; NULL where no family has any. */
 const tc_derivatives *tc_without_bends(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+/* Of one family, which has bends. */
+tc_family_derivatives tc_family_without_bends(const tc_family_derivatives *of);
 
 #endif

@@ -8,13 +8,8 @@
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of resolved sets, in all families together. */
-#define MOST_KEPT ((size_t)1 << 27)
-
-static void new_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t f,
-                       size_t workers, size_t *memory, tc_agents_family *made) {
-    const tc_family *family = &model->families[f];
-    const tc_family_derivatives *of = &derivatives->families[f];
+void tc_agents_slopes_new(tc_arena *arena, const tc_dag *dag, const tc_family *family, const tc_family_derivatives *of,
+                          tc_agents_family *made) {
     tc_expr *roots = TC_NEW(arena, tc_expr, of->objective_first_count);
     made->family = family;
     made->rows = TC_NEW(arena, int32_t, family->dim);
@@ -27,8 +22,11 @@ static void new_family(tc_arena *arena, const tc_model *model, const tc_derivati
     }
     for (size_t d = 0; d < family->column_count; d++)
         made->data[d] = family->columns[d].values;
-    made->gradient = tc_tape_new(arena, model->dag, roots, of->objective_first_count);
-    made->projector = tc_projector_new(arena, family, workers, memory);
+    made->gradient = tc_tape_new(arena, dag, roots, of->objective_first_count);
+}
+
+void tc_agents_sets_new(tc_arena *arena, size_t workers, size_t *memory, tc_agents_family *made) {
+    made->projector = tc_projector_new(arena, made->family, workers, memory);
     if (!tc_projector_box(made->projector, &made->lower, &made->upper))
         made->lower = made->upper = NULL;
 }
@@ -121,12 +119,14 @@ static void new_works(tc_arena *arena, tc_agents *agents) {
 
 tc_agents *tc_agents_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers) {
     tc_agents *agents = TC_NEW(arena, tc_agents, 1);
-    size_t memory = MOST_KEPT;
+    size_t memory = TC_MOST_KEPT;
     agents->model = model;
     agents->workers = workers;
     agents->families = TC_NEW(arena, tc_agents_family, model->family_count);
-    for (size_t f = 0; f < model->family_count; f++)
-        new_family(arena, model, derivatives, f, workers, &memory, &agents->families[f]);
+    for (size_t f = 0; f < model->family_count; f++) {
+        tc_agents_slopes_new(arena, model->dag, &model->families[f], &derivatives->families[f], &agents->families[f]);
+        tc_agents_sets_new(arena, workers, &memory, &agents->families[f]);
+    }
     new_singles(arena, agents, derivatives);
     new_works(arena, agents);
     return agents;

@@ -55,6 +55,15 @@ struct tc_agents {
     size_t workers;
 };
 
+/* Bytes of resolved sets, in all families together. */
+#define TC_MOST_KEPT ((size_t)1 << 27)
+
+/* A family in two parts: data and gradient; then, of the same family, bounds and projector. memory: as for
+ * tc_projector_new. */
+void tc_agents_slopes_new(tc_arena *arena, const tc_dag *dag, const tc_family *family, const tc_family_derivatives *of,
+                          tc_agents_family *made);
+void tc_agents_sets_new(tc_arena *arena, size_t workers, size_t *memory, tc_agents_family *made);
+
 /* v = x - step ((g + p) + regularization x), clipped to one pair of bounds, which may be infinite. False where a v was
  * not finite. */
 bool tc_agents_row(size_t count, const double *g, const double *p, tc_answer_scalars scalars, const double *x,

@@ -41,6 +41,18 @@ static bool members_differ(const tc_family *family) {
     return false;
 }
 
+bool tc_projector_varies(const tc_family *family) { return family->piece_count > 0 && members_differ(family); }
+
+void tc_projector_signature(const tc_set *set, size_t *signature) {
+    bool is_general = set->shape == TC_SHAPE_GENERAL;
+    for (size_t p = 0; p < set->part_count; p++)
+        is_general = is_general || set->parts[p].kind == TC_SET_ELLIPSOID;
+    memset(signature, 0, (set->family->piece_count + 1) * sizeof *signature);
+    signature[0] = is_general ? TC_PROJECTOR_MEMBERS : set->part_count > 0 ? TC_PROJECTOR_CUTS : TC_PROJECTOR_BOX;
+    for (size_t p = 0; p < set->part_count && !is_general; p++)
+        signature[1 + set->parts[p].piece] = 1 + set->parts[set->parts[p].slab].piece;
+}
+
 static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 static void note_bound(bounds_seen *seen, tc_coef public, double bound, size_t member) {

@@ -43,6 +43,12 @@ typedef struct tc_projector {
     tc_projector_work *works;
 } tc_projector;
 
+/* What decides about the form of a set: piece_count + 1 numbers, the same for members that have the same form with the
+ * same parts. Sets of TC_PROJECTOR_MEMBERS are alike. */
+void tc_projector_signature(const tc_set *set, size_t *signature);
+/* Whether two members may have different ones. */
+bool tc_projector_varies(const tc_family *family);
+
 /* workers: how many threads may project at once. *memory: bytes that resolved sets may take if the family has no
  * simpler form; reduced by what this one takes. Sets without room are resolved again in every call. */
 tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t workers, size_t *memory);

@@ -23,7 +23,7 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     for (size_t f = 0; f < model->family_count; f++) {
         judge->sets[f] = tc_set_new(arena, &model->families[f]);
         if (derivatives->families[f].lift != NULL)
-            judge->lifted[f] = tc_interior_agent(arena, model, derivatives, &model->families[f]);
+            judge->lifted[f] = tc_interior_agent(arena, model, &derivatives->families[f], &model->families[f]);
         dim = model->families[f].dim > dim ? model->families[f].dim : dim;
     }
     judge->member = TC_NEW(arena, double, dim);

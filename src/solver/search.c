@@ -195,7 +195,7 @@ static bool is_accurate(const lanes_of *l, size_t lane) {
 static void minimize_alone(lanes_of *l, tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                            size_t first, size_t lane) {
     if (l->interior == NULL)
-        l->interior = tc_interior_agent(arena, model, derivatives, l->family);
+        l->interior = tc_interior_agent(arena, model, &derivatives->families[l->family - model->families], l->family);
     tc_interior_member(l->interior, first + lane);
     tc_interior_options options = {.gap = 1e-15L, .residual = 1e-13L, .iterations = 150};
     tc_interior_result result = tc_interior_solve(l->interior, &options);

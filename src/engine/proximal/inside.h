@@ -38,8 +38,9 @@ typedef struct tc_proximal_interior { /* of one thread: what the interior-point 
     double *point; /* dim */
 } tc_proximal_interior;
 
-typedef struct tc_proximal_family {
-    const tc_agents_family *of;
+typedef struct tc_proximal_family { /* members of a family that are computed in the same way, as each would be alone */
+    const size_t *members;          /* increasing; NULL: all */
+    const tc_agents_family *of;     /* of these members */
     const tc_family_derivatives *derivatives;
     tc_proximal_way way;
     bool is_diagonal;                /* no mixed second derivatives */
@@ -79,13 +80,20 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *hessian, *factor, *slope, *pull, *side, *response, *noise;
     size_t *free;
     int8_t *holds;
+    double *gathered; /* 2 dim rows: p and x of members that do not follow each other */
+    const double **gathered_at;
     uint64_t inaccurate;
     char apart[64]; /* keeps threads off each other's cache lines */
 } tc_proximal_work;
 
+typedef struct tc_proximal_groups { /* of one family */
+    tc_proximal_family *at;
+    size_t count;
+} tc_proximal_groups;
+
 struct tc_proximal {
     tc_agents *agents;
-    tc_proximal_family *families;
+    tc_proximal_groups *families;
     tc_proximal_work *works;
     const double **p_at, **x_at; /* by worker: rows of singles */
     double **next_at;
@@ -148,8 +156,7 @@ bool tc_alone_interior(tc_alone *s);
 /* ---- objectives with kinks (kinks.c) ------------------------------------------------------------------------------
  */
 
-void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers,
-                  tc_proximal_family *made);
+void tc_kinks_new(tc_arena *arena, const tc_model *model, size_t workers, tc_proximal_family *made);
 
 /* ---- the same where all but the kinks is quadratic, these are of affine functions, and so is the set
  * (quadratic_kinks.c) ---- */
@@ -186,6 +193,12 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     x = x < lower ? lower : x;
     return x > upper ? upper : x;
 }
+
+/* ---- which members are computed in the same way (groups.c) ------------------------------------------------------- */
+
+/* Fills in members, of and derivatives of each group. memory: as for tc_projector_new. */
+tc_proximal_groups tc_proximal_group(tc_arena *arena, const tc_agents *agents, size_t family,
+                                     const tc_family_derivatives *derivatives, size_t *memory);
 
 /* ---- packs of lanes (narrow.c, wide.c, widest.c) ----------------------------------------------------------------- */
 

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers,
-                  tc_proximal_family *made) {
+void tc_kinks_new(tc_arena *arena, const tc_model *model, size_t workers, tc_proximal_family *made) {
     const tc_family *family = made->of->family;
     made->way = TC_PROXIMAL_KINKS;
     made->quadratic_kinks = tc_quadratic_kinks_new(arena, model->dag, made->derivatives->lift, family, workers);
@@ -14,7 +13,7 @@ void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *
     made->sets = TC_NEW(arena, tc_set *, workers);
     made->reals = TC_NEW(arena, tc_real, workers * 2 * family->dim);
     for (size_t w = 0; w < workers; w++) {
-        made->lifted[w] = tc_interior_agent(arena, model, derivatives, family);
+        made->lifted[w] = tc_interior_agent(arena, model, made->derivatives, family);
         made->sets[w] = tc_set_new(arena, family);
     }
 }

@@ -146,13 +146,10 @@ static bool has_even_bounds(const tc_projector *projector) {
     return true;
 }
 
-static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivatives *derivatives, size_t f) {
-    tc_proximal_family *made = &proximal->families[f];
+static void choose_way(tc_arena *arena, const tc_proximal *proximal, tc_proximal_family *made) {
     const tc_model *model = proximal->agents->model;
-    made->of = &proximal->agents->families[f];
-    made->derivatives = &derivatives->families[f];
     if (made->derivatives->lift != NULL) {
-        tc_kinks_new(arena, model, derivatives, proximal->agents->workers, made);
+        tc_kinks_new(arena, model, proximal->agents->workers, made);
         return;
     }
     made->is_diagonal = is_diagonal(made->derivatives);
@@ -177,39 +174,44 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     made->interiors = TC_NEW(arena, tc_proximal_interior, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         new_interior(arena, made, &made->interiors[w]);
-    const tc_derivatives *lifted =
-        made->derivatives->bends != NULL ? tc_without_bends(arena, model, derivatives) : NULL;
-    if (lifted == NULL)
+    if (made->derivatives->bends == NULL)
         return;
+    tc_family_derivatives *lifted = TC_NEW(arena, tc_family_derivatives, 1);
+    *lifted = tc_family_without_bends(made->derivatives);
     made->lifted = TC_NEW(arena, tc_interior *, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         made->lifted[w] = tc_interior_agent(arena, model, lifted, made->of->family);
 }
 
 typedef struct work_sizes {
-    size_t dim, newton_dim, columns, tape, roots, scratch;
+    size_t dim, newton_dim, columns, tape, roots, scratch, gathered;
 } work_sizes;
+
+static void count_in(const tc_proximal_family *of, work_sizes *most) {
+    size_t dim = of->of->family->dim;
+    most->dim = larger(most->dim, dim);
+    most->columns = larger(most->columns, of->of->family->column_count);
+    most->roots = larger(most->roots, dim);
+    most->tape = larger(most->tape, tc_tape_work(of->of->gradient));
+    const tc_tape *tapes[] = {of->seconds, of->both};
+    for (size_t t = 0; t < 2; t++)
+        if (tapes[t] != NULL) {
+            most->tape = larger(most->tape, tc_tape_work(tapes[t]));
+            most->roots = larger(most->roots, tc_tape_root_count(tapes[t]));
+        }
+    if (of->both != NULL && of->way != TC_PROXIMAL_LINES)
+        most->newton_dim = larger(most->newton_dim, dim);
+    if (of->way == TC_PROXIMAL_NEWTON)
+        most->scratch = larger(most->scratch, tc_newton_scratch(dim, of->is_diagonal));
+    if (of->members != NULL)
+        most->gathered = larger(most->gathered, dim);
+}
 
 static work_sizes find_sizes(const tc_proximal *proximal) {
     work_sizes most = {.dim = 1, .newton_dim = 1, .columns = 1, .tape = 1, .roots = 1};
-    for (size_t f = 0; f < proximal->agents->model->family_count; f++) {
-        const tc_proximal_family *of = &proximal->families[f];
-        size_t dim = of->of->family->dim;
-        most.dim = larger(most.dim, dim);
-        most.columns = larger(most.columns, of->of->family->column_count);
-        most.roots = larger(most.roots, dim);
-        most.tape = larger(most.tape, tc_tape_work(of->of->gradient));
-        const tc_tape *tapes[] = {of->seconds, of->both};
-        for (size_t t = 0; t < 2; t++)
-            if (tapes[t] != NULL) {
-                most.tape = larger(most.tape, tc_tape_work(tapes[t]));
-                most.roots = larger(most.roots, tc_tape_root_count(tapes[t]));
-            }
-        if (of->both != NULL && of->way != TC_PROXIMAL_LINES)
-            most.newton_dim = larger(most.newton_dim, dim);
-        if (of->way == TC_PROXIMAL_NEWTON)
-            most.scratch = larger(most.scratch, tc_newton_scratch(dim, of->is_diagonal));
-    }
+    for (size_t f = 0; f < proximal->agents->model->family_count; f++)
+        for (size_t g = 0; g < proximal->families[f].count; g++)
+            count_in(&proximal->families[f].at[g], &most);
     return most;
 }
 
@@ -240,14 +242,22 @@ static void new_work(tc_arena *arena, const work_sizes *most, tc_proximal_work *
     work->holds = TC_NEW(arena, int8_t, n);
     work->response = TC_NEW(arena, double, n);
     work->noise = TC_NEW(arena, double, n);
+    work->gathered = TC_NEW(arena, double, 2 * most->gathered * TC_LANES);
+    work->gathered_at = TC_NEW(arena, const double *, 2 * most->gathered);
+    for (size_t r = 0; r < 2 * most->gathered; r++)
+        work->gathered_at[r] = work->gathered + r * TC_LANES;
 }
 
 tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {
     tc_proximal *proximal = TC_NEW(arena, tc_proximal, 1);
     proximal->agents = agents;
-    proximal->families = TC_NEW(arena, tc_proximal_family, agents->model->family_count);
-    for (size_t f = 0; f < agents->model->family_count; f++)
-        new_family(arena, proximal, derivatives, f);
+    proximal->families = TC_NEW(arena, tc_proximal_groups, agents->model->family_count);
+    size_t memory = TC_MOST_KEPT;
+    for (size_t f = 0; f < agents->model->family_count; f++) {
+        proximal->families[f] = tc_proximal_group(arena, agents, f, &derivatives->families[f], &memory);
+        for (size_t g = 0; g < proximal->families[f].count; g++)
+            choose_way(arena, proximal, &proximal->families[f].at[g]);
+    }
     work_sizes most = find_sizes(proximal);
     proximal->most_dim = most.dim;
     proximal->works = TC_NEW(arena, tc_proximal_work, agents->workers);
@@ -388,29 +398,80 @@ static size_t step_block(const tc_proximal_block *b) {
     return failed;
 }
 
+static size_t step_all(tc_proximal_block *b, size_t first, size_t count, double *const *next) {
+    for (size_t at = 0; at < count; at += TC_LANES) {
+        b->at = at;
+        b->first = first + at;
+        b->count = count - at < TC_LANES ? count - at : TC_LANES;
+        size_t member = step_block(b);
+        if (member != TC_ALL_FINITE)
+            return member;
+        for (size_t c = 0; c < b->family->of->family->dim; c++)
+            memcpy(next[c] + at, b->work->result + c * TC_LANES, b->count * sizeof(double));
+    }
+    return TC_ALL_FINITE;
+}
+
+/* How many of the group's members come before this one of the family. */
+static size_t place_of(const tc_proximal_family *of, size_t member) {
+    size_t low = 0, high = of->of->family->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->members[middle] < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of members first .. first + count - 1 those of the group, whose numbers are brought together. */
+static size_t step_group(tc_proximal_block *b, size_t first, size_t count, double *const *next) {
+    const tc_proximal_family *of = b->family;
+    const double *const *p = b->p, *const *x = b->x;
+    size_t dim = of->of->family->dim, end = place_of(of, first + count);
+    b->at = 0;
+    b->p = b->work->gathered_at;
+    b->x = b->work->gathered_at + dim;
+    for (b->first = place_of(of, first); b->first < end; b->first += b->count) {
+        const size_t *members = of->members + b->first;
+        b->count = end - b->first < TC_LANES ? end - b->first : TC_LANES;
+        for (size_t c = 0; c < dim; c++) {
+            double *to = b->work->gathered + c * TC_LANES;
+            for (size_t k = 0; k < b->count; k++) {
+                to[k] = p[c][members[k] - first];
+                to[dim * TC_LANES + k] = x[c][members[k] - first];
+            }
+        }
+        size_t failed = step_block(b);
+        if (failed != TC_ALL_FINITE)
+            return of->members[failed];
+        for (size_t c = 0; c < dim; c++)
+            for (size_t k = 0; k < b->count; k++)
+                next[c][members[k] - first] = b->work->result[c * TC_LANES + k];
+    }
+    return TC_ALL_FINITE;
+}
+
 size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, size_t first, size_t count,
                         const double *const *p, tc_answer_scalars scalars, const double *const *x,
                         double *const *next) {
-    const tc_proximal_family *of = &proximal->families[family];
-    tc_proximal_block b = {.family = of,
-                           .work = &proximal->works[worker],
-                           .worker = worker,
-                           .p = p,
-                           .x = x,
-                           .step = scalars.step,
-                           .regularization = scalars.regularization,
-                           .weight = scalars.regularization + 1 / scalars.step};
-    for (size_t at = 0; at < count; at += TC_LANES) {
-        b.at = at;
-        b.first = first + at;
-        b.count = count - at < TC_LANES ? count - at : TC_LANES;
-        size_t member = step_block(&b);
-        if (member != TC_ALL_FINITE)
-            return member;
-        for (size_t c = 0; c < of->of->family->dim; c++)
-            memcpy(next[c] + at, b.work->result + c * TC_LANES, b.count * sizeof(double));
+    const tc_proximal_groups *groups = &proximal->families[family];
+    size_t failed = TC_ALL_FINITE;
+    for (size_t g = 0; g < groups->count; g++) {
+        const tc_proximal_family *of = &groups->at[g];
+        tc_proximal_block b = {.family = of,
+                               .work = &proximal->works[worker],
+                               .worker = worker,
+                               .p = p,
+                               .x = x,
+                               .step = scalars.step,
+                               .regularization = scalars.regularization,
+                               .weight = scalars.regularization + 1 / scalars.step};
+        size_t member = of->members == NULL ? step_all(&b, first, count, next) : step_group(&b, first, count, next);
+        failed = member < failed ? member : failed;
     }
-    return TC_ALL_FINITE;
+    return failed;
 }
 
 size_t tc_proximal_next_singles(tc_proximal *proximal, size_t worker, const double *p, tc_answer_scalars scalars,

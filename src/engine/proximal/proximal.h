@@ -3,7 +3,8 @@
  *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
  *
  * A function of the agent's own data and of its answer (p_i, step, regularization) alone; the bits of a member do not
- * depend on which members are computed with it. The way is chosen once for each family, by structure:
+ * depend on which members are computed with it, nor on which others its family has. The way is chosen once, by
+ * structure, and where data matter for each member as it would be alone (groups.c):
  *
  *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
  *     components) or a projection in scaled components (half-spaces and planes);

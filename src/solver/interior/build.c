@@ -490,10 +490,10 @@ tc_interior *tc_interior_feasible(tc_arena *arena, const tc_model *model, const 
     return solver;
 }
 
-tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_family_derivatives *derivatives,
                                const tc_family *family) {
     tc_interior *solver = new_solver(arena, TC_GOAL_OBJECTIVE, 1, 1e-13L);
-    group_init(solver, solver->groups, family, 1, model->dag, &derivatives->families[family - model->families], false);
+    group_init(solver, solver->groups, family, 1, model->dag, derivatives, false);
     solver->groups[0].set = tc_set_new(arena, family);
     components_init(solver);
     new_scratch(solver);

@@ -48,7 +48,7 @@ tc_interior *tc_interior_feasible(tc_arena *arena, const tc_model *model, const 
 /* After a solve: how much one variable can change each constraint across its box. */
 void tc_interior_row_sizes(const tc_interior *solver, double *sizes);
 /* min f_i over X_i for members of one family, one at a time (tc_interior_member). */
-tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_family_derivatives *derivatives,
                                const tc_family *family);
 void tc_interior_member(tc_interior *solver, size_t member);
 /* The same with (weight / 2) |x - center|^2 added, weight > 0. False where the point is not accurate, as for
