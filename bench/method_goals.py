@@ -41,9 +41,9 @@ def judge(what, value, limit):
     print(f"    {what} {value:.4g} (limit {limit:.4g}){'' if good else '   MISSED'}")
 
 
-def compare(problem, mechanism, rounds, old_options, x_part, mu_part):
-    old = errors(problem, mechanism, rounds, ["--method", "published", *old_options])
-    new = errors(problem, mechanism, rounds, ["--method", "tacit"])
+def compare(problem, mechanism, rounds, old_options, x_part, mu_part, both=()):
+    old = errors(problem, mechanism, rounds, ["--method", "published", *old_options, *both])
+    new = errors(problem, mechanism, rounds, ["--method", "tacit", *both])
     print(f"{problem}, {mechanism}, {rounds} rounds: published {old[0]:.4g} / {old[1]:.4g} ({old[2]:.0f} s), "
           f"tacit {new[0]:.4g} / {new[1]:.4g} ({new[2]:.0f} s)", flush=True)
     judge("x error over the published one", new[0] / old[0], x_part)
@@ -64,5 +64,5 @@ for mechanism in "laplace", "gaussian":
         compare("num", mechanism, rounds, [], 1, 1)
         compare("robots", mechanism, rounds, PUBLISHED_PROMISE, 1, 1)
     for rounds in 2000, 20000:
-        compare("ev", mechanism, rounds, [], 1, 1)
+        compare("ev", mechanism, rounds, [], 1, 1, both=["--adjacency", "agent"])
 sys.exit(0 if met else 1)

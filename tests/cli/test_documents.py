@@ -43,11 +43,21 @@ class Figures(unittest.TestCase):
     def says(self, text):
         self.assertIn(text, PRIVACY)
 
+    def test_the_units_side_by_side(self):
+        for unit, name in (("agent", "agent"), ("one:7.4", "one 7.4")):
+            facts = plan("ev", "--adjacency", unit, "--rounds", "500")
+            scale = rounded(facts["systems"][0]["scale"], 3 if unit != "agent" else 4)
+            doubt = max(c["doubt"] for c in facts["constraints"])
+            self.assertRegex(PRIVACY, rf"\| `{re.escape(name)}` \|[^|]*\|[^|]*\| {scale} \| {doubt:.3g} \|")
+        five = plan("ev", "--adjacency", "agent:5", "--rounds", "1000")["systems"][0]["scale"]
+        self.says(f"1,000 rounds: {five:.0f} kW a round, {five / 1000 ** 0.5:.0f} on average")
+
     def test_hiding_an_agent_entirely(self):
-        homes = plan("ev")["systems"][0]["scale"]
+        homes = plan("ev", "--adjacency", "agent")["systems"][0]["scale"]
         self.says(f"standard deviation {rounded(homes)} kW on each")
         self.says(f"= {homes / 100000 ** 0.5:.0f} kW, beside a feeder of 3,000 kW")
-        self.says(f"With 1,000 rounds it is {rounded(plan('ev', '--rounds', '1000')['systems'][0]['scale'])} kW")
+        thousand = plan("ev", "--adjacency", "agent", "--rounds", "1000")["systems"][0]["scale"]
+        self.says(f"With 1,000 rounds it is {rounded(thousand)} kW")
         ten = plan("paper", "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "agent",
                    "--placement", "states")
         self.says(f"{rounded(ten['systems'][0]['scale'])} on states that range from -10 to 10")
