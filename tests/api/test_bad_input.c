@@ -248,6 +248,9 @@ static tacit_status get_row(const tacit_result *result, size_t i, size_t j, void
 static tacit_status get_point(const tacit_result *result, size_t i, size_t j, void *facts) {
     return j > 0 ? TACIT_BAD_USAGE : tacit_result_point(result, i, facts);
 }
+static tacit_status get_comparison(const tacit_result *result, size_t i, size_t j, void *facts) {
+    return i + j > 0 ? TACIT_BAD_USAGE : tacit_result_comparison(result, facts);
+}
 static tacit_status get_bound(const tacit_result *result, size_t i, size_t j, void *facts) {
     return i + j > 0 ? TACIT_BAD_USAGE : tacit_result_bound(result, facts);
 }
@@ -287,30 +290,33 @@ static tacit_status get_check_agent(const tacit_result *result, size_t i, size_t
     return j > 0 ? TACIT_BAD_USAGE : tacit_result_check_agent(result, i, facts);
 }
 
-/* of: the commands whose results have such facts, and "ledger" */
+/* of: the commands whose results have such facts, and "ledger"; first: the size in the first header that had them,
+ * 0 where that is the same */
 static const struct {
     getter *get;
     size_t size;
     const char *of;
-} getters[] = {{get_check, sizeof(tacit_check_facts), "check"},
-               {get_check_agent, sizeof(tacit_check_agent), "check"},
-               {get_solution, sizeof(tacit_solution), "solve"},
-               {get_plan, sizeof(tacit_plan_facts), "plan advise run many bound audit"},
-               {get_observer, sizeof(tacit_observer), "plan advise run many bound audit"},
-               {get_channel, sizeof(tacit_channel), "plan advise run many bound audit"},
-               {get_doubt, sizeof(tacit_doubt), "plan advise"},
-               {get_advice, sizeof(tacit_advice), "advise"},
-               {get_advice_point, sizeof(tacit_advice_point), "advise"},
-               {get_run, sizeof(tacit_run_facts), "run many sweep"},
-               {get_row, sizeof(tacit_row), "run many sweep"},
-               {get_point, sizeof(tacit_sweep_point), "sweep"},
-               {get_bound, sizeof(tacit_bound_facts), "bound"},
-               {get_audit, sizeof(tacit_audit_facts), "audit"},
-               {get_system, sizeof(tacit_audit_system), "audit"},
-               {get_audit_point, sizeof(tacit_audit_point), "audit"},
-               {get_fault, sizeof(tacit_audit_fault), ""}, /* a right plan has none */
-               {get_entry, sizeof(tacit_ledger_entry), "ledger"},
-               {get_part, sizeof(tacit_part), "split"}};
+    size_t first;
+} getters[] = {{get_check, sizeof(tacit_check_facts), "check", 0},
+               {get_check_agent, sizeof(tacit_check_agent), "check", 0},
+               {get_solution, sizeof(tacit_solution), "solve", 0},
+               {get_plan, sizeof(tacit_plan_facts), "plan advise run many bound audit", 0},
+               {get_observer, sizeof(tacit_observer), "plan advise run many bound audit", 0},
+               {get_channel, sizeof(tacit_channel), "plan advise run many bound audit", 0},
+               {get_doubt, sizeof(tacit_doubt), "plan advise", 0},
+               {get_advice, sizeof(tacit_advice), "advise", 0},
+               {get_advice_point, sizeof(tacit_advice_point), "advise", 0},
+               {get_run, sizeof(tacit_run_facts), "run many sweep", offsetof(tacit_run_facts, feasibility)},
+               {get_comparison, sizeof(tacit_comparison), "run many sweep", 0},
+               {get_row, sizeof(tacit_row), "run many sweep", 0},
+               {get_point, sizeof(tacit_sweep_point), "sweep", offsetof(tacit_sweep_point, no_better_than_nothing)},
+               {get_bound, sizeof(tacit_bound_facts), "bound", 0},
+               {get_audit, sizeof(tacit_audit_facts), "audit", 0},
+               {get_system, sizeof(tacit_audit_system), "audit", 0},
+               {get_audit_point, sizeof(tacit_audit_point), "audit", 0},
+               {get_fault, sizeof(tacit_audit_fault), "", 0}, /* a right plan has none */
+               {get_entry, sizeof(tacit_ledger_entry), "ledger", 0},
+               {get_part, sizeof(tacit_part), "split", 0}};
 
 static void fill(unsigned char *facts, size_t size) {
     memset(facts, 0xa5, ROOM);
@@ -320,8 +326,8 @@ static void fill(unsigned char *facts, size_t size) {
 static void ask_for_everything(const tacit_result *result, const char *name) {
     for (size_t g = 0; g < sizeof getters / sizeof *getters; g++) {
         _Alignas(max_align_t) unsigned char facts[ROOM], before[ROOM];
-        size_t known = getters[g].size;
-        const size_t wrong[] = {0, sizeof(size_t), known - 1, (size_t)1 << 20, SIZE_MAX};
+        size_t known = getters[g].size, first = getters[g].first > 0 ? getters[g].first : known;
+        const size_t wrong[] = {0, sizeof(size_t), first - 1, (size_t)1 << 20, SIZE_MAX};
         bool has = strstr(getters[g].of, name) != NULL;
         fill(facts, known);
         assert_int_equal(getters[g].get(result, 0, 0, facts), has ? TACIT_OK : TACIT_BAD_USAGE);
@@ -332,6 +338,11 @@ static void ask_for_everything(const tacit_result *result, const char *name) {
         assert_int_equal(getters[g].get(result, 0, 0, facts), has ? TACIT_OK : TACIT_BAD_USAGE);
         for (size_t i = known; has && i < known + 16; i++)
             assert_int_equal(facts[i], 0); /* what a newer program asks for in vain */
+        fill(facts, first);
+        fill(before, first);
+        assert_int_equal(getters[g].get(result, 0, 0, facts), has ? TACIT_OK : TACIT_BAD_USAGE);
+        assert_memory_equal(facts + first, before + first, ROOM - first); /* an older program has no room for more */
+        fill(before, known);
         assert_int_equal(getters[g].get(result, 0, 0, NULL), TACIT_BAD_USAGE);
         fill(facts, known);
         assert_int_equal(getters[g].get(result, SIZE_MAX, 0, facts), TACIT_BAD_USAGE);
