@@ -187,7 +187,7 @@ static void members_of_random_families_do_too(void **state) {
     uint64_t seed = 20;
     size_t differ = 0;
     put_members();
-    for (size_t i = 0; i < DRAWN; i++) {
+    for (size_t i = 0; i < CASES(DRAWN); i++) {
         AT_CASE(i);
         char objective[2 * MOST_TEXT], terms[MOST_TEXT], sets[MOST_TEXT];
         draw(&seed, TERMS, TERM_COUNT, " + ", 4, terms);
