@@ -62,6 +62,21 @@ typedef struct tc_datum {
     tc_outside outside;
 } tc_datum;
 
+/* What a number that is computed from private data has to be: a problem in which it is not cannot be read. */
+typedef enum tc_demand_kind {
+    TC_MUST_BE_POSITIVE,
+    TC_MUST_NOT_BE_NEGATIVE,
+    TC_MUST_NOT_BE_ZERO,
+    TC_MUST_BE_FINITE,
+    TC_MUST_BE_A_PLACE /* a whole number between 1 and a length */
+} tc_demand_kind;
+
+typedef struct tc_demand {
+    tc_expr of;
+    tc_demand_kind kind;
+    tc_span span;
+} tc_demand;
+
 typedef struct tc_variable { /* one `state` line: components first .. first + length - 1 of the agent's state */
     const char *name;
     size_t first, length;
@@ -114,6 +129,8 @@ typedef struct tc_family {
     tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
     tc_datum *data;  /* with a range */
     size_t datum_count;
+    tc_demand *demands; /* of numbers made of private data */
+    size_t demand_count;
     const char *data_fault;       /* NULL, or why nothing can be promised about data: a sentence */
     tc_coef declared_objective;   /* L_i; NAN where not declared */
     tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */

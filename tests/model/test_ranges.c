@@ -121,6 +121,17 @@ static void a_program_s_arrays_and_another_family_keep_their_numbers(void **stat
     bench_free(&b);
 }
 
+static void what_two_blocks_read_is_not_protected(void **state) {
+    (void)state;
+    put_homes();
+    expect_error(HOMES HOME "range need in [0, 40]; protect need by 5 }\n"
+                            "agents car over homes { state y in [0, 9]; private minimize (y - need)^2 }\n",
+                 "'need' cannot be protected: 'car' reads the same column");
+    bench b = load_good(HOMES HOME "range need in [0, 40]; protect need by 5 }\n"
+                                   "agents car over homes { state y in [0, 9]; private minimize (y - pref[1])^2 }\n");
+    bench_free(&b);
+}
+
 static void an_agent_s_file_moves_its_own_data(void **state) {
     (void)state;
     bench b = load_good("role agent\nagent \"home[2]\" {\n  private column need = 45\n  column cap = 4\n"
@@ -363,6 +374,7 @@ int main(void) {
         cmocka_unit_test(private_parameters_with_a_range_are_columns),
         cmocka_unit_test(data_are_moved_before_anything_is_computed_from_them),
         cmocka_unit_test(a_program_s_arrays_and_another_family_keep_their_numbers),
+        cmocka_unit_test(what_two_blocks_read_is_not_protected),
         cmocka_unit_test(an_agent_s_file_moves_its_own_data),
         cmocka_unit_test(a_cloud_s_file_knows_ranges_alone),
         cmocka_unit_test(what_is_hidden_is_at_most_the_width_rounded_up),

@@ -57,7 +57,7 @@ static const char *step_fault(tc_ranged *r, const tc_set_form *form) {
     return NULL;
 }
 
-static const char *datum_distances(tc_ranged *r, const tc_set_form *form, bool convex, double distances[2]) {
+static const char *datum_distances(tc_ranged *r, const tc_set_form *form, double distances[2]) {
     bool in_objective = tc_ranged_moves(r, r->family->objective), in_sets = tc_sets_move(r);
     distances[0] = distances[1] = 0;
     for (size_t c = 0; r->family->start != NULL && c < r->family->dim; c++) {
@@ -68,8 +68,6 @@ static const char *datum_distances(tc_ranged *r, const tc_set_form *form, bool c
         return NULL;
     if (r->is_computed)
         return "a maximum, an exponent or a choice among numbers is computed beforehand from it";
-    if (!convex)
-        return "the objective is not proved to be convex for all data in the ranges";
     const char *fault = step_fault(r, form);
     if (fault != NULL)
         return fault;
@@ -105,18 +103,20 @@ static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, 
     }
     if (!protects)
         return;
-    const char *fault = tc_slater_fault(r, &form);
-    if (fault != NULL) {
-        family->data_fault = fault;
-        return;
+    family->data_fault = tc_slater_fault(r, &form);
+    for (size_t i = 0; i < family->datum_count && family->data_fault == NULL; i++) {
+        tc_ranged_move(r, &family->data[i]);
+        family->data_fault = tc_reading_fault(r, family->data[i].name, convex);
     }
+    if (family->data_fault != NULL)
+        return;
     for (size_t i = 0; i < family->datum_count; i++) {
         tc_datum *datum = &family->data[i];
         if (datum->by == NULL)
             continue;
         double found[2];
         tc_ranged_move(r, datum);
-        datum->note = datum_distances(r, &form, convex, found);
+        datum->note = datum_distances(r, &form, found);
         for (int norm = 0; norm < 2; norm++) {
             found[norm] = datum->note == NULL ? fmin(found[norm], diameter[norm]) : diameter[norm];
             if (declared && !(datum->distances[norm] >= found[norm]))

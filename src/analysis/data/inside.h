@@ -33,7 +33,7 @@ tc_interval tc_ranged_value(tc_ranged *r, tc_expr e);
 double tc_ranged_slope(tc_ranged *r, tc_expr e);
 /* Whether the datum is in the expression. */
 bool tc_ranged_moves(tc_ranged *r, tc_expr e);
-/* The same of a number that may differ between members. */
+/* The same of a number that may differ between members, as it is computed: rounded. */
 tc_interval tc_ranged_coef(tc_ranged *r, tc_coef coef);
 double tc_ranged_coef_slope(tc_ranged *r, tc_coef coef);
 bool tc_ranged_coef_moves(tc_ranged *r, tc_coef coef);
@@ -59,6 +59,12 @@ const char *tc_set_distances(tc_ranged *r, const tc_set_form *form, double dista
 /* NULL, or a sentence: which set is not proved to hold the Slater point, with its room, for all data. Without such a
  * point, whether the sets are not empty. */
 const char *tc_slater_fault(tc_ranged *r, const tc_set_form *form);
+
+/* ---- reading.c ---- */
+
+/* NULL, or a sentence: why an agent might be refused for some of the moving datum's values in the range, and take part
+ * for others. */
+const char *tc_reading_fault(tc_ranged *r, const char *datum, bool convex);
 
 /* ---- objective.c ---- */
 

@@ -200,14 +200,53 @@ const char *tc_ranged_missing(tc_ranged *r, tc_expr e) {
     return NULL;
 }
 
+/* ---- numbers of sets --------------------------------------------------------------------------------------------- */
+
+/* Whether a tape computes it just as model/elaborate/names.c does, by operations that are rounded correctly. */
+static bool is_plain(tc_ranged *r, tc_expr e) {
+    size_t count;
+    const tc_expr *nodes = tc_reachable(r->arena, r->dag, &e, 1, &count);
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &r->dag->nodes[nodes[i]];
+        bool plain = n->op == TC_CONST || n->op == TC_DATA || n->op == TC_ADD || n->op == TC_SUB || n->op == TC_MUL ||
+                     n->op == TC_DIV || n->op == TC_NEG || n->op == TC_SQRT || (n->op == TC_POWI && n->u.exponent == 2);
+        if (!plain)
+            return false;
+    }
+    return true;
+}
+
+/* Sets are made of doubles that are computed when a problem is read: where these lie, and how far from the exact
+ * numbers. Powers, exponentials and logarithms are then the C library's, about as good as a tape's: twice its bound. */
+static tc_rounded computed_of(tc_ranged *r, tc_expr e) {
+    size_t count = r->family->column_count;
+    tc_rounded *inputs = TC_NEW(r->arena, tc_rounded, count + 1), found, *found_at = &found;
+    const tc_rounded **data = TC_NEW(r->arena, const tc_rounded *, count + 1);
+    for (size_t d = 0; d < count; d++) {
+        inputs[d] = tc_rounded_exactly(r->batch->data[d * TC_LANES]);
+        data[d] = &inputs[d];
+    }
+    if (r->dag->nodes[e].op == TC_DATA)
+        return inputs[r->dag->nodes[e].u.index];
+    const tc_tape *tape = tc_tape_new(r->arena, r->dag, &e, 1);
+    const tc_rounding_inputs all = {.data = data};
+    tc_tape_rounding(tape, &all, 1, TC_NEW(r->arena, tc_rounded, tc_tape_work(tape) + 1), &found_at);
+    return is_plain(r, e) ? found : tc_rounded_within(found.exact, tc_mul_up(2, found.error));
+}
+
 tc_interval tc_ranged_coef(tc_ranged *r, tc_coef coef) {
     if (coef.column == NULL)
         return tc_point(coef.value);
-    return coef.made_of > 0 ? tc_ranged_value(r, coef.made_of - 1) : tc_whole_line();
+    return coef.made_of > 0 ? computed_of(r, coef.made_of - 1).computed : tc_whole_line();
 }
 
 double tc_ranged_coef_slope(tc_ranged *r, tc_coef coef) {
-    return coef.column == NULL ? 0 : coef.made_of > 0 ? tc_ranged_slope(r, coef.made_of - 1) : (double)INFINITY;
+    if (!tc_ranged_coef_moves(r, coef))
+        return 0; /* the same double in both worlds */
+    if (coef.made_of == 0)
+        return INFINITY;
+    double error = computed_of(r, coef.made_of - 1).error;
+    return tc_add_up(tc_ranged_slope(r, coef.made_of - 1), tc_mul_up(2, error));
 }
 
 bool tc_ranged_coef_moves(tc_ranged *r, tc_coef coef) {

@@ -110,6 +110,8 @@ static void shift_bounds(tc_ranged *r, const tc_set_piece *piece, double *shift)
         return;
     double least = tc_mignitude(tc_ranged_coef(r, piece->center[only]));
     double by = tc_ranged_coef_slope(r, piece->radius);
+    if (by > 0) /* the quotient is rounded, in both worlds */
+        by = tc_add_up(by, tc_mul_up(0x1p-51, tc_magnitude(tc_ranged_coef(r, piece->radius))));
     double *of = &shift[piece->first + only];
     *of = fmax(*of, by == 0 ? 0 : least > 0 ? tc_div_up(by, least) : (double)INFINITY);
 }
@@ -270,6 +272,8 @@ static bool is_never_empty(tc_ranged *r, const tc_set_form *form) {
         const tc_set_piece *piece = &family->pieces[p];
         if (!is_row(piece) && piece->kind != TC_SET_BOX)
             return false;
+        for (size_t c = 0; piece->kind == TC_SET_SIMPLEX && c < piece->count; c++)
+            inner[piece->first + c].lo = fmax(inner[piece->first + c].lo, 0);
         for (size_t c = 0; !is_row(piece) && c < piece->count; c++) {
             tc_interval *of = &inner[piece->first + c];
             of->lo = fmax(of->lo, tc_ranged_coef(r, piece->center[c]).hi);
@@ -280,11 +284,9 @@ static bool is_never_empty(tc_ranged *r, const tc_set_form *form) {
         if (!(inner[c].lo <= inner[c].hi))
             return false;
         tc_coef coef = form->row != NULL ? normal_at(form->row, c) : (tc_coef){.value = 0};
-        if (coef.column != NULL || (form->row != NULL && form->row->kind == TC_SET_SIMPLEX && inner[c].lo > 0))
+        if (coef.column != NULL)
             return false;
         double low = coef.value > 0 ? inner[c].lo : inner[c].hi, high = coef.value > 0 ? inner[c].hi : inner[c].lo;
-        if (form->row != NULL && form->row->kind == TC_SET_SIMPLEX)
-            low = 0;
         lowest = tc_iadd(lowest, tc_imul(tc_point(coef.value), tc_point(low)));
         highest = tc_iadd(highest, tc_imul(tc_point(coef.value), tc_point(high)));
     }

@@ -391,6 +391,8 @@ static double quick_error(const proof_block *b, size_t k, const member_set *set,
         shift = fmax(0, fmax(at - set->ceiling, set->floor - at));
     if (set->has_row)
         shift += SLACK * (double)b->of->family->dim * size;
+    if (squares < 0x1p-900) /* squares of what is left may have underflowed: intervals do not lose them */
+        return HUGE_VAL;
     double error = sqrt(squares) / (b->scalars.regularization + inverse) + moved;
     return 2 * (set->has_row ? error + shift / set->least : error);
 }

@@ -162,6 +162,8 @@ tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, c
         coefs[i] = i > 0 && value->rank == 0 ? coefs[0] : tc_coef_of_value(elaborator, block, value, i);
         if ((i == 0 || value->rank > 0) && !all_finite(elaborator, block, coefs[i], span, what))
             return NULL;
+        if (coefs[i].made_of > 0)
+            tc_demand_of(elaborator, block, coefs[i].made_of - 1, TC_MUST_BE_FINITE, span);
     }
     return coefs;
 }

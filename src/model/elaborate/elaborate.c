@@ -473,6 +473,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
         model->dag->realm = (uint32_t)b + 1;
         tc_elaborate_block(&elaborator, &elaborator.blocks[b]);
     }
+    tc_check_protected_data(&elaborator);
     model->dag->realm = TC_REALM_SHARED;
     for (tc_definition *d = elaborator.definitions; d != NULL; d = d->next) {
         if (d->kind == TC_DEFINES_CONSTRAINT)

@@ -238,6 +238,9 @@ tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const
 
 /* names.c: columns */
 /* An expression free of states, evaluated for every member (or once where it has no data). */
+/* Notes what a number has to be, where it is made of private data. */
+void tc_demand_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr node, tc_demand_kind kind,
+                  tc_span span);
 tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
 /* Whether its states have no effect, since their coefficients are 0 for every member (an idle link's route). Then
  * tc_coef_of evaluates it too. */
@@ -268,6 +271,8 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const t
 /* ranges.c: ranges of private data, and what is protected. Before anything is computed from the data. */
 void tc_mark_ranged(tc_agents_block *block);
 void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block);
+/* After all blocks: protected data belong to one agent alone. */
+void tc_check_protected_data(tc_elaborator *elaborator);
 
 /* public_set.c */
 void tc_refuse_public_set(tc_elaborator *elaborator, const tc_statement *statement);

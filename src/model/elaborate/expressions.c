@@ -155,6 +155,7 @@ static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope
     if (!value.is_number && tc_value_has_data(&elaborator->values, &value) && general != NULL) {
         subscript->varying = value.node;
         subscript->places = tc_coef_of(elaborator, general->block, value.node);
+        tc_demand_of(elaborator, general->block, value.node, TC_MUST_BE_A_PLACE, tree->span);
         return check_places(elaborator, general->block, subscript, extent, tree->span);
     }
     double place = value.is_number ? value.number : tc_coef_of(elaborator, elaborator->blocks, value.node).value;

@@ -48,23 +48,33 @@ static tc_value refuse(const function_call *c, size_t argument, const char *want
 
 /* ---- what data may not be ---------------------------------------------------------------------------------------- */
 
-typedef bool test_number(double x);
-static bool is_zero(double x) { return x == 0; }
-static bool is_negative(double x) { return x < 0; }
-static bool is_not_positive(double x) { return !(x > 0); }
-static bool is_not_finite(double x) { return !isfinite(x); }
+static bool is_bad(double x, tc_demand_kind kind) {
+    switch (kind) {
+    case TC_MUST_BE_POSITIVE:
+        return !(x > 0);
+    case TC_MUST_NOT_BE_NEGATIVE:
+        return x < 0;
+    case TC_MUST_NOT_BE_ZERO:
+        return x == 0;
+    case TC_MUST_BE_FINITE:
+    case TC_MUST_BE_A_PLACE:
+        break;
+    }
+    return !isfinite(x);
+}
 
 /* Checks data (constants included) for every member; what depends on states is checked by the analysis. */
-static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span,
+static bool data_passes(tc_elaborator *elaborator, tc_expr node, tc_demand_kind kind, tc_span span,
                         const char *problem) {
     const tc_node *n = &elaborator->dag->nodes[node];
     if (n->has_state)
         return true;
     const tc_agents_block *block = &elaborator->blocks[n->family == UINT32_MAX ? 0 : n->family];
+    tc_demand_of(elaborator, block, node, kind, span);
     tc_coef coef = tc_coef_of(elaborator, block, node);
     size_t members = coef.column != NULL ? elaborator->model->families[block->number].count : 1;
     for (size_t k = 0; k < members; k++) {
-        if (!is_bad(tc_coef_at(coef, k)))
+        if (!is_bad(tc_coef_at(coef, k), kind))
             continue;
         if (coef.column != NULL)
             tc_error(elaborator->diagnostics, span, "%s, but this is %.17g for %s", problem, coef.column[k],
@@ -76,12 +86,12 @@ static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is
     return true;
 }
 
-static bool all_pass(tc_elaborator *elaborator, const tc_value *value, test_number *is_bad, tc_span span,
+static bool all_pass(tc_elaborator *elaborator, const tc_value *value, tc_demand_kind kind, tc_span span,
                      const char *problem) {
     for (size_t i = 0; i < tc_value_count(value); i++) {
-        if (value->is_number && !is_bad(tc_value_number_at(value, i)))
+        if (value->is_number && !is_bad(tc_value_number_at(value, i), kind))
             continue;
-        if (!data_passes(elaborator, tc_value_node_at(&elaborator->values, value, i), is_bad, span, problem))
+        if (!data_passes(elaborator, tc_value_node_at(&elaborator->values, value, i), kind, span, problem))
             return false;
     }
     return true;
@@ -105,14 +115,14 @@ static tc_value each(const function_call *c, tc_number_function *on_numbers, tc_
 static tc_value call_exp(const function_call *c) { return each(c, exp_number, exp_node); }
 
 static tc_value call_log(const function_call *c) {
-    if (!all_pass(c->elaborator, &c->arguments[0], is_not_positive, c->tree->items[0]->span,
+    if (!all_pass(c->elaborator, &c->arguments[0], TC_MUST_BE_POSITIVE, c->tree->items[0]->span,
                   "a logarithm needs a positive argument"))
         return tc_value_broken();
     return each(c, log_number, log_node);
 }
 
 static tc_value call_sqrt(const function_call *c) {
-    if (!all_pass(c->elaborator, &c->arguments[0], is_negative, c->tree->items[0]->span,
+    if (!all_pass(c->elaborator, &c->arguments[0], TC_MUST_NOT_BE_NEGATIVE, c->tree->items[0]->span,
                   "a square root needs an argument that is not negative"))
         return tc_value_broken();
     return each(c, sqrt_number, sqrt_node);
@@ -126,7 +136,8 @@ static tc_value call_huber(const function_call *c) {
         tc_error(c->elaborator->diagnostics, span, "the threshold of huber must not depend on states");
         return tc_value_broken();
     }
-    if (!all_pass(c->elaborator, &c->arguments[1], is_not_positive, span, "the threshold of huber must be positive"))
+    if (!all_pass(c->elaborator, &c->arguments[1], TC_MUST_BE_POSITIVE, span,
+                  "the threshold of huber must be positive"))
         return tc_value_broken();
     return tc_value_elementwise(&c->elaborator->values, &c->arguments[0], &c->arguments[1], huber_number, tc_huber,
                                 c->tree->span, "huber");
@@ -139,10 +150,11 @@ static tc_value power(tc_elaborator *elaborator, const tc_value *base, double ex
     size_t count = tc_value_count(base);
     double *numbers = base->is_number ? TC_NEW(elaborator->arena, double, count) : NULL;
     tc_expr *nodes = base->is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, count);
-    if (exponent < 0 && !all_pass(elaborator, base, is_zero, span, "a negative power needs a base that is not zero"))
+    if (exponent < 0 &&
+        !all_pass(elaborator, base, TC_MUST_NOT_BE_ZERO, span, "a negative power needs a base that is not zero"))
         return tc_value_broken();
-    if (exponent != floor(exponent) &&
-        !all_pass(elaborator, base, is_negative, span, "a fractional power needs a base that is not negative"))
+    if (exponent != floor(exponent) && !all_pass(elaborator, base, TC_MUST_NOT_BE_NEGATIVE, span,
+                                                 "a fractional power needs a base that is not negative"))
         return tc_value_broken();
     elaborator->dag->origin = span;
     for (size_t i = 0; i < count; i++) {
@@ -170,7 +182,8 @@ static tc_expr exponent_column(tc_elaborator *elaborator, const tc_scope *scope,
                                tc_span span) {
     const tc_scope *general = tc_general_scope(scope);
     tc_expr node = exponent->node;
-    if (general == NULL || !data_passes(elaborator, node, is_not_finite, span, "an exponent must be a finite number"))
+    if (general == NULL ||
+        !data_passes(elaborator, node, TC_MUST_BE_FINITE, span, "an exponent must be a finite number"))
         return TC_NO_EXPR;
     if (elaborator->dag->nodes[node].op == TC_DATA)
         return node;
@@ -198,7 +211,7 @@ static tc_value any_power(tc_elaborator *elaborator, const tc_scope *scope, cons
     elaborator->dag->origin = span;
     for (size_t i = 0; i < count; i++) {
         nodes[i] = tc_powd(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), column);
-        if (!data_passes(elaborator, nodes[i], is_not_finite, span, "a power must be a finite number"))
+        if (!data_passes(elaborator, nodes[i], TC_MUST_BE_FINITE, span, "a power must be a finite number"))
             return tc_value_broken();
     }
     return base->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, count, 1);
@@ -307,7 +320,7 @@ static double divide_numbers(double a, double b) { return a / b; }
 tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const tc_value *b, tc_span span) {
     if (a->broken || b->broken)
         return tc_value_broken();
-    if (!all_pass(elaborator, b, is_zero, span, "a divisor must not be zero"))
+    if (!all_pass(elaborator, b, TC_MUST_NOT_BE_ZERO, span, "a divisor must not be zero"))
         return tc_value_broken();
     return tc_value_elementwise(&elaborator->values, a, b, divide_numbers, tc_div, span, "/");
 }

@@ -561,6 +561,14 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
     return root->has_data ? (tc_coef){.column = column, .made_of = expression + 1} : (tc_coef){.value = column[0]};
 }
 
+void tc_demand_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr node, tc_demand_kind kind,
+                  tc_span span) {
+    tc_family *family = &elaborator->model->families[block->number];
+    tc_demand demand = {node, kind, span};
+    if (elaborator->dag->nodes[node].is_private)
+        TC_PUSH(elaborator->arena, family->demands, family->demand_count, demand);
+}
+
 /* ---- terms whose coefficients are all 0 -------------------------------------------------------------------------- */
 
 typedef struct idle_walk {

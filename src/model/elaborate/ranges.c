@@ -309,3 +309,42 @@ void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block) {
             elaborate_distance(elaborator, block, s);
     }
 }
+
+/* ---- whose data they are ----------------------------------------------------------------------------------------- */
+
+static bool uses_column(const tc_agents_block *block, size_t column) {
+    bool used = false;
+    for (size_t part = 0; part < TC_PARTS; part++)
+        used = used || block->column_known[part][column];
+    return used;
+}
+
+/* Another block that reads a column of the same table; NULL: none. */
+static const tc_agents_block *other_reader(const tc_elaborator *elaborator, const tc_agents_block *block,
+                                           const char *name) {
+    const tc_definition *data = block->data;
+    for (size_t b = 0; data != NULL && b < elaborator->model->family_count; b++) {
+        const tc_agents_block *other = &elaborator->blocks[b];
+        for (size_t c = 0; other != block && other->data == data && c < data->table->column_count; c++) {
+            if (strcmp(data->columns[c]->text, name) == 0 && uses_column(other, c))
+                return other;
+        }
+    }
+    return NULL;
+}
+
+void tc_check_protected_data(tc_elaborator *elaborator) {
+    for (size_t b = 0; b < elaborator->model->family_count; b++) {
+        const tc_agents_block *block = &elaborator->blocks[b];
+        const tc_family *family = family_of(elaborator, block);
+        for (size_t d = 0; d < family->datum_count && !block->broken; d++) {
+            const tc_datum *datum = &family->data[d];
+            const tc_agents_block *other = datum->by != NULL ? other_reader(elaborator, block, datum->name) : NULL;
+            if (other != NULL)
+                tc_error(elaborator->diagnostics, datum->span,
+                         "'%s' cannot be protected: '%s' reads the same column, so that two agents would tell of one "
+                         "number, and the unit data hides what one agent tells; let one block use it",
+                         datum->name, other->statement->name->text);
+        }
+    }
+}
