@@ -285,6 +285,26 @@ static void a_step_that_is_proved_is_accurate_however_it_was_found(void **state)
     assert_true(far > 0);
 }
 
+/* An interior point stops short of the bound; which states are at bounds has to be found out all the same. */
+static void a_step_that_stops_short_of_a_bound_is_proved(void **state) {
+    (void)state;
+    static const double x[2] = {0.35875513901108141, 0.18157665179681717},
+                        p[2] = {10.841905326066197, -5.5076432135617601};
+    for (int i = 0; i < 60; i++) {
+        AT_CASE(i);
+        world a = world_of("agent a {\nprivate param v = 0.2\nrange v in [0.2, 1.2]\nprotect v by 1\n"
+                           "state x[2] in [0, 1]\nprivate set x[1] - x[2] >= -1 / (v + 1.2)\n"
+                           "private minimize -4.449 * log(x[2] + 3.7) + 1.295 * sumsq(x)\nslater x = 0.5\n}\n");
+        const double *p_at[2] = {p, p + 1}, *x_at[2] = {x, x + 1};
+        double off = pow(2, -50 + 0.25 * i), next[2] = {off, 1 / (0.2 + 1.2) + off}, *next_at[2] = {next, next + 1};
+        tc_answer_scalars scalars = {.step = 0.91, .regularization = 0.158};
+        bool proved = tc_step_proof_check(a.proof, 0, 0, 0, 1, p_at, scalars, x_at, next_at) == TC_ALL_FINITE;
+        assert_true(proved);
+        assert_true(fabs(next[0]) < 2e-9 && fabs(next[1] - 1 / 1.4) < 2e-9);
+        tc_arena_free(a.arena);
+    }
+}
+
 /* ---- what no rule covers ----------------------------------------------------------------------------------------- */
 
 typedef struct refusal {
@@ -450,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_hold_in_every_round),
         cmocka_unit_test(a_step_that_is_proved_is_accurate_however_it_was_found),
+        cmocka_unit_test(a_step_that_stops_short_of_a_bound_is_proved),
         cmocka_unit_test(what_no_rule_covers_is_as_far_as_the_box),
         cmocka_unit_test(data_whose_sets_may_miss_the_slater_point_are_refused),
         cmocka_unit_test(data_that_would_keep_some_agents_away_are_refused),

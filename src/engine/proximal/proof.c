@@ -7,6 +7,9 @@
 
 /* A state that is nearer to its bound than this part of the bounds' width is meant to be there. */
 #define SNAP 0x1p-42
+/* Interior points stop a little before a bound; where a step is not proved, it may be meant to be there from here on.
+ */
+#define FAR_SNAP 0x1p-34
 enum { MOST_REPAIRS = 4 };
 
 typedef struct proof_family {
@@ -35,7 +38,7 @@ typedef struct proof_work {            /* of one thread */
     tc_real *matrix, *move, *along; /* of a repair: dim^2, dim, dim */
     double *seconds, *scratch;      /* by output; of the tape */
     size_t *free;
-    double *start;                 /* dim */
+    double *start, *kept;          /* dim each */
     const double **rows, **starts; /* 3 dim each */
     double **next, **next_rows;    /* dim each */
     const double **state_rows, **data_rows;
@@ -198,10 +201,10 @@ static double error_of(const proof_work *work, const member_set *set, size_t dim
 }
 
 /* Moves the step to the bounds that it is nearest to; how far, in l2. */
-static double snap(const member_set *set, double *point, size_t dim) {
+static double snap(const member_set *set, double *point, size_t dim, double share) {
     double squares = 0;
     for (size_t c = 0; c < dim; c++) {
-        double near = SNAP * (set->upper[c] - set->lower[c]), at = point[c];
+        double near = share * (set->upper[c] - set->lower[c]), at = point[c];
         point[c] = at <= set->lower[c] + near ? set->lower[c] : at >= set->upper[c] - near ? set->upper[c] : at;
         double way = tc_magnitude(tc_isub(tc_point(at), tc_point(point[c])));
         squares = tc_add_up(squares, tc_mul_up(way, way));
@@ -219,14 +222,14 @@ typedef struct proof_block {
     tc_answer_scalars scalars;
 } proof_block;
 
-/* The step of lane k, moved to its bounds, and f' there. Returns how far it was moved. */
-static double load_lane(const proof_block *b, size_t k) {
+/* The step of lane k, moved to the bounds that it is near, and f' there. Returns how far it was moved. */
+static double load_lane(const proof_block *b, size_t k, double share) {
     const tc_family *family = b->of->family;
     proof_work *work = b->work;
     member_set set = set_of(work, family, b->first + k);
     for (size_t c = 0; c < family->dim; c++)
         work->point[c] = b->next[c][k];
-    double moved = snap(&set, work->point, family->dim);
+    double moved = snap(&set, work->point, family->dim, share);
     for (size_t c = 0; c < family->dim; c++)
         work->states[c] = tc_point(work->point[c]);
     for (size_t d = 0; d < family->column_count; d++)
@@ -258,8 +261,8 @@ static double weight_of(tc_answer_scalars scalars) {
 }
 
 /* Of lane k, at the point of its step. Leaves bounds, slopes and the point in work. */
-static double error_of_lane(const proof_block *b, size_t k, member_set *set) {
-    double moved = load_lane(b, k);
+static double error_of_lane(const proof_block *b, size_t k, double share, member_set *set) {
+    double moved = load_lane(b, k, share);
     load_slope(b, k);
     *set = set_of(b->work, b->of->family, b->first + k);
     return tc_add_up(moved, error_of(b->work, set, b->of->family->dim, weight_of(b->scalars)));
@@ -422,17 +425,28 @@ static bool is_proved_quickly(const proof_block *b, size_t k, double moved) {
     return has_side && quick_error(b, k, &set, nu, moved) <= b->of->allowed;
 }
 
-static size_t check_lanes(const proof_block *b) {
-    double moved[TC_LANES];
+/* In intervals; the step is made anew where that is needed. share: what counts as near a bound. */
+static bool is_proved_slowly(const proof_block *b, size_t k, double share) {
     member_set set;
+    double error = error_of_lane(b, k, share, &set);
+    for (int i = 0; !(error <= b->of->allowed) && i < MOST_REPAIRS && repair(b, k, &set); i++)
+        error = error_of_lane(b, k, share, &set);
+    return error <= b->of->allowed;
+}
+
+static size_t check_lanes(const proof_block *b) {
+    double moved[TC_LANES], *kept = b->work->kept;
     load_quickly(b, moved);
     for (size_t k = 0; k < b->count; k++) {
         if (is_proved_quickly(b, k, moved[k]))
             continue;
-        double error = error_of_lane(b, k, &set);
-        for (int i = 0; !(error <= b->of->allowed) && i < MOST_REPAIRS && repair(b, k, &set); i++)
-            error = error_of_lane(b, k, &set);
-        if (!(error <= b->of->allowed))
+        for (size_t c = 0; c < b->of->family->dim; c++)
+            kept[c] = b->next[c][k];
+        if (is_proved_slowly(b, k, SNAP))
+            continue;
+        for (size_t c = 0; c < b->of->family->dim; c++)
+            b->next[c][k] = kept[c];
+        if (!is_proved_slowly(b, k, FAR_SNAP))
             return b->first + k;
     }
     return TC_ALL_FINITE;
@@ -594,6 +608,7 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
                          .scratch = TC_NEW(arena, double, scratch + 1),
                          .free = TC_NEW(arena, size_t, dim + 1),
                          .start = TC_NEW(arena, double, dim + 1),
+                         .kept = TC_NEW(arena, double, dim + 1),
                          .next = TC_NEW(arena, double *, dim + 1),
                          .next_rows = TC_NEW(arena, double *, dim + 1),
                          .state_rows = TC_NEW(arena, const double *, dim + 1),
