@@ -272,7 +272,7 @@ class Problem:
         >>> import tacit
         >>> advice = tacit.Problem("examples/ev.tacit").advise(doubt="5%", rounds=2000)
         >>> advice.reaches, advice.facts.mechanism, advice.facts.epsilon
-        (True, 'gaussian', 2.2)
+        (True, 'gaussian', 0.4)
 
         doubt: what is tolerable, one standard deviation: a number in the constraints' units, or a part of each limit as
             "5%", which it is unless given.

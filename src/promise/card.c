@@ -150,7 +150,9 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         "other uses of the same data: each run costs again (--ledger adds them up)",
         "a running machine that is copied with its memory and resumed twice: both copies draw the same noise",
         "whoever shares the cloud's processor and watches its caches",
-        "that a run ends early: if one agent's own step is no longer finite, every agent sees the run stop",
+        "that a run ends early: if one agent's own step is no longer finite, or not proved where protected data need "
+        "it, "
+        "every agent sees the run stop",
     };
     const char *texts[8];
     for (size_t i = 0; i < 3; i++)

@@ -145,7 +145,7 @@ class Bound(unittest.TestCase):
         for example in EXAMPLES:
             if example.name == "lasso.tacit":  # see the next test
                 continue
-            done = tacit("bound", str(example))
+            done = tacit("bound", str(example), *(("--adjacency", "agent") if example.name == "ev.tacit" else ()))
             with self.subTest(example=example.name):
                 self.assertIn(done.returncode, (0, 1), done.stderr)
                 self.assertEqual([l for l in done.stdout.splitlines() if len(l) > 80], [])
@@ -156,7 +156,7 @@ class Bound(unittest.TestCase):
         self.refused("Assumption 1", str(lasso), *steps)
 
     def test_what_hides_a_whole_agent_says_nothing_of_longer_runs(self):
-        self.assertIsNone(self.bound(EV, code=1)["informative_from"])
+        self.assertIsNone(self.bound(EV, "--adjacency", "agent", code=1)["informative_from"])
 
     def test_wrong_use_is_refused(self):
         self.refused("wants", self.tiny, "--epsilon", "zero")

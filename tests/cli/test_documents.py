@@ -44,7 +44,7 @@ class Figures(unittest.TestCase):
         self.assertIn(text, PRIVACY)
 
     def test_the_units_side_by_side(self):
-        for unit, name in (("agent", "agent"), ("one:7.4", "one 7.4")):
+        for unit, name in (("data", "data"), ("agent", "agent"), ("one:7.4", "one 7.4")):
             facts = plan("ev", "--adjacency", unit, "--rounds", "500")
             scale = rounded(facts["systems"][0]["scale"], 3 if unit != "agent" else 4)
             doubt = max(c["doubt"] for c in facts["constraints"])

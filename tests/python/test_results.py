@@ -393,7 +393,7 @@ def test_the_doubts_of_a_plan_are_those_of_the_command(examples, command):
 
 def test_a_plot_of_advice_has_a_line_for_each_way(examples):
     pytest.importorskip("matplotlib")
-    advice = tacit.Problem(examples / "ev.tacit").advise(rounds=500)
+    advice = tacit.Problem(examples / "ev.tacit").advise(rounds=500, adjacency="agent")
     ax = advice.plot()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {
         "agent, laplace", "agent, gaussian", "one:7.4, laplace", "one:7.4, gaussian", "tolerable"}  # fmt: skip

@@ -117,6 +117,8 @@ static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, 
         double found[2];
         tc_ranged_move(r, datum);
         datum->note = datum_distances(r, &form, found);
+        if (datum->note == NULL && found[0] >= diameter[0] && found[1] >= diameter[1])
+            datum->note = "the distance that is proved is no smaller";
         for (int norm = 0; norm < 2; norm++) {
             found[norm] = datum->note == NULL ? fmin(found[norm], diameter[norm]) : diameter[norm];
             if (declared && !(datum->distances[norm] >= found[norm]))
