@@ -36,6 +36,14 @@ static bool add_data(tc_planner *p, const tc_family *family, bool euclidean, tc_
     return true;
 }
 
+/* A range of no width is public: whoever protects such data alone hides nothing. */
+static bool hides_something(const tc_family *family) {
+    bool found = false;
+    for (size_t i = 0; i < family->datum_count; i++)
+        found = found || (family->data[i].by != NULL && tc_protected_by(family, &family->data[i]).most > 0);
+    return found;
+}
+
 bool tc_plan_distances(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool euclidean = plan->mechanism == TC_MECHANISM_GAUSSIAN, protects = false;
@@ -46,7 +54,7 @@ bool tc_plan_distances(tc_planner *p) {
             *made = (tc_distance){.protects = true, .distance = plan->adjacency_bound};
         else if (!add_data(p, &p->model->families[f], euclidean, made))
             return false;
-        protects = protects || made->protects;
+        protects = protects || plan->adjacency == TC_ADJACENCY_WITHIN || hides_something(&p->model->families[f]);
     }
     if (!protects)
         tc_refuse(p, true,

@@ -261,6 +261,9 @@ static void what_is_not_proved_is_refused(void **state) {
     refused(&p, &options, "protect need by 5");
     give_datum(&p, 0, "need", 0, NAN, NAN);
     refused(&p, &options, "protect need by 5");
+    give_datum(&p, 0, "known", 1, 0, 0);
+    p.model->families[0].data[1].by[0].value = 0; /* as the language cuts it where a range has no width */
+    refused(&p, &options, "none protects anything");
     give_datum(&p, 1, "stock", 1, NAN, 1);
     refused(&p, &options, "no distance is known for shop.stock");
     p.model->families[1].data_fault = "its Slater point is outside";
