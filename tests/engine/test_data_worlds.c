@@ -442,6 +442,19 @@ static void numbers_of_sets_move_as_computed(void **state) {
     }
 }
 
+/* Boxes, starts and ranges that differ between members are public. */
+static void members_may_differ_in_what_is_public(void **state) {
+    (void)state;
+    world w = world_of("param cap = [5, 2, 8]\nagents a[i in 1..3] {\nprivate param v = 1\n"
+                       "state x[2] in [-1 + 0.5 * i, cap[i]]\nprivate minimize (1 + i) * sumsq(x - v)\n"
+                       "range v in [0, cap[i]]\nprotect v by 0.25 * cap[i]\nslater x = 0.5 * i\n}\n");
+    assert_null(w.family->data_fault);
+    assert_null(w.family->data[0].note);
+    assert_true(w.family->data[0].distances[0] >= 4 && w.family->data[0].distances[0] < 4.000001);
+    assert_true(tc_data_needs_steps(w.family));
+    tc_arena_free(w.arena);
+}
+
 static void gaps_from_ranges_cover_all_data(void **state) {
     (void)state;
     uint64_t seed = 7;
@@ -475,6 +488,7 @@ int main(void) {
         cmocka_unit_test(data_whose_sets_may_miss_the_slater_point_are_refused),
         cmocka_unit_test(data_that_would_keep_some_agents_away_are_refused),
         cmocka_unit_test(numbers_of_sets_move_as_computed),
+        cmocka_unit_test(members_may_differ_in_what_is_public),
         cmocka_unit_test(gaps_from_ranges_cover_all_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static const char *datum_distances(tc_ranged *r, const tc_set_form *form, double
     bool in_objective = tc_ranged_moves(r, r->family->objective), in_sets = tc_sets_move(r);
     distances[0] = distances[1] = 0;
     for (size_t c = 0; r->family->start != NULL && c < r->family->dim; c++) {
-        if (tc_ranged_coef_moves(r, r->family->start[c]))
+        if (tc_ranged_start_moves(r, c))
             return "the agent's start depends on it";
     }
     if (!in_objective && !in_sets)

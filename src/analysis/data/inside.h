@@ -37,6 +37,7 @@ bool tc_ranged_moves(tc_ranged *r, tc_expr e);
 tc_interval tc_ranged_coef(tc_ranged *r, tc_coef coef);
 double tc_ranged_coef_slope(tc_ranged *r, tc_coef coef);
 bool tc_ranged_coef_moves(tc_ranged *r, tc_coef coef);
+bool tc_ranged_start_moves(tc_ranged *r, size_t component);
 /* A private column without a range under e; NULL: none. */
 const char *tc_ranged_missing(tc_ranged *r, tc_expr e);
 

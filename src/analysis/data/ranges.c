@@ -252,3 +252,9 @@ double tc_ranged_coef_slope(tc_ranged *r, tc_coef coef) {
 bool tc_ranged_coef_moves(tc_ranged *r, tc_coef coef) {
     return coef.column != NULL && (coef.made_of == 0 || tc_ranged_moves(r, coef.made_of - 1));
 }
+
+/* A start that the file leaves out is zero moved into the box, made of no data. */
+bool tc_ranged_start_moves(tc_ranged *r, size_t component) {
+    tc_coef start = r->family->start[component];
+    return start.made_of > 0 && tc_ranged_coef_moves(r, start);
+}

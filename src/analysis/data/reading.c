@@ -47,7 +47,7 @@ static const char *shape_fault(tc_ranged *r) {
     const tc_family *family = r->family;
     for (size_t c = 0; family->start != NULL && c < family->dim; c++) {
         tc_interval at = tc_ranged_coef(r, family->start[c]);
-        if (tc_ranged_coef_moves(r, family->start[c]) &&
+        if (tc_ranged_start_moves(r, c) &&
             !(at.lo >= tc_ranged_coef(r, family->lower[c]).hi && at.hi <= tc_ranged_coef(r, family->upper[c]).lo))
             return "the start is not proved to lie in the box for all data in the ranges";
     }
