@@ -143,8 +143,8 @@ static void put_results(tc_report *report, const tc_trace *trace) {
 
 /* ---- what was asked and what is hidden ---- */
 
-/* The first point of an item of the card, in one line; NULL where there is none. */
-static const char *card_point(tc_arena *arena, const tc_trace *trace, const char *title) {
+/* The first point of an item of the card, or all of them, in one line; NULL where there is none. */
+static const char *card_points(tc_arena *arena, const tc_trace *trace, const char *title, bool all) {
     enum { COLUMN = 16, LONGEST = 1 << 12 };
     size_t length = strlen(title);
     for (size_t i = 0; i < trace->card_count; i++) {
@@ -155,11 +155,11 @@ static const char *card_point(tc_arena *arena, const tc_trace *trace, const char
         for (size_t next = i; next < trace->card_count; next++) {
             const char *words = trace->card[next] + strnlen(trace->card[next], COLUMN);
             bool begins = strncmp(words, "- ", 2) == 0;
-            if (next > i && (begins || trace->card[next][0] != ' '))
+            if (next > i && ((begins && !all) || trace->card[next][0] != ' '))
                 break;
-            words += strspn(words, next == i ? "- " : " ");
-            if (text.length + strlen(words) + 2 < LONGEST)
-                tc_buffer_printf(&text, "%s%s", next == i ? "" : " ", words);
+            words += strspn(words, begins ? "- " : " ");
+            if (text.length + strlen(words) + 3 < LONGEST)
+                tc_buffer_printf(&text, "%s%s", next == i ? "" : begins ? "; " : " ", words);
         }
         return tc_buffer_text(&text);
     }
@@ -212,8 +212,9 @@ static void put_words(tc_report *report, const tc_trace *trace) {
     put_asked(out, trace);
     put_pair(out, "Guarantee", promise);
     put_pair(out, is_private ? "Hidden" : "Would be hidden, with fresh noise",
-             card_point(report->arena, trace, "Hides"));
-    put_pair(out, "Not hidden", first_sentence(report->arena, card_point(report->arena, trace, "Does not hide")));
+             card_points(report->arena, trace, "Hides", true));
+    put_pair(out, "Not hidden",
+             first_sentence(report->arena, card_points(report->arena, trace, "Does not hide", false)));
     put_pair(out, "Constraints, as released data show", trace->feasibility);
     put_pair(out, "Constraints, in truth (not released)", trace->true_feasibility);
     put_pair(out, "What the error is", trace->error_parts);
