@@ -43,6 +43,7 @@ typedef struct proof_work {            /* of one thread */
     double **next, **next_rows;    /* dim each */
     const double **state_rows, **data_rows;
     double **second_at;
+    tc_interval *second_out, **second_out_at;
 } proof_work;
 
 struct tc_step_proof {
@@ -260,12 +261,33 @@ static double weight_of(tc_answer_scalars scalars) {
     return tc_add_down(scalars.regularization, tc_idiv(tc_point(1), tc_point(scalars.step)).lo);
 }
 
+/* The least curvature of f in the box, with the data of lane k; 0 where f couples states. Leaves states in work. */
+static double curvature_of(const proof_block *b, size_t k) {
+    const tc_family *family = b->of->family;
+    proof_work *work = b->work;
+    double least = HUGE_VAL;
+    if (b->p == NULL || b->of->second_count != family->dim)
+        return 0;
+    for (size_t c = 0; c < family->dim; c++)
+        work->states[c] = tc_public_range(family, b->first + k, c);
+    for (size_t d = 0; d < family->column_count; d++)
+        work->data[d] = tc_point(family->columns[d].values[b->first + k]);
+    const tc_interval_inputs inputs = {.state = work->state_at, .data = work->data_at};
+    tc_tape_enclose(b->of->hessian, &inputs, 1, work->tape, work->second_out_at);
+    for (size_t i = 0; i < family->dim; i++) {
+        bool is_diagonal = b->of->places[i] / family->dim == b->of->places[i] % family->dim;
+        bool is_known = is_diagonal && tc_is_finite(work->second_out[i]);
+        least = fmin(least, is_known ? work->second_out[i].lo : 0);
+    }
+    return fmax(least, 0);
+}
+
 /* Of lane k, at the point of its step. Leaves bounds, slopes and the point in work. */
 static double error_of_lane(const proof_block *b, size_t k, double share, member_set *set) {
-    double moved = load_lane(b, k, share);
+    double weight = tc_add_down(weight_of(b->scalars), curvature_of(b, k)), moved = load_lane(b, k, share);
     load_slope(b, k);
     *set = set_of(b->work, b->of->family, b->first + k);
-    return tc_add_up(moved, error_of(b->work, set, b->of->family->dim, weight_of(b->scalars)));
+    return tc_add_up(moved, error_of(b->work, set, b->of->family->dim, weight));
 }
 
 /* ---- repairs ----------------------------------------------------------------------------------------------------- */
@@ -583,6 +605,7 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
         length = tc_tape_work(of->gradient) > length ? tc_tape_work(of->gradient) : length;
         seconds = of->second_count > seconds ? of->second_count : seconds;
         scratch = tc_tape_work(of->hessian) > scratch ? tc_tape_work(of->hessian) : scratch;
+        length = scratch > length ? scratch : length; /* intervals go through both */
     }
     *work = (proof_work){.tape = TC_NEW(arena, tc_interval, length + 1),
                          .quick = TC_NEW(arena, double, dim *TC_LANES + 1),
@@ -614,12 +637,16 @@ static void make_work(tc_arena *arena, const tc_step_proof *proof, proof_work *w
                          .state_rows = TC_NEW(arena, const double *, dim + 1),
                          .data_rows = TC_NEW(arena, const double *, columns + 1),
                          .second_at = TC_NEW(arena, double *, seconds + 1),
+                         .second_out = TC_NEW(arena, tc_interval, seconds + 1),
+                         .second_out_at = TC_NEW(arena, tc_interval *, seconds + 1),
                          .rows = TC_NEW(arena, const double *, 3 * dim + 1),
                          .starts = TC_NEW(arena, const double *, 3 * dim + 1)};
     for (size_t c = 0; c < dim; c++)
         work->state_at[c] = work->states + c;
     for (size_t d = 0; d < columns; d++)
         work->data_at[d] = work->data + d;
+    for (size_t i = 0; i < seconds; i++)
+        work->second_out_at[i] = work->second_out + i;
     for (size_t i = 0; i < outputs; i++) {
         work->out_at[i] = work->out + i;
         work->quick_at[i] = TC_NEW(arena, double, TC_LANES);
