@@ -72,11 +72,16 @@ def ev() -> tacit.Model:
     p = home.state("p", T, lower=0, upper=7.4)
     home.require(tacit.sum(p) >= home.need)
     home.minimize(home.weight * tacit.sumsq(p - home.pref))
+    home.range(home.need, lower=0, upper=40)
+    home.range(home.weight, lower=0.5, upper=2)
+    home.range(home.pref, lower=0, upper=7.4)
+    home.protect(home.need, by=5)
+    home.protect(home.pref, by=0.5)
     home.gap(330)
     home.slater(p, 1.7)
     t = tacit.index("t", T)
     m.constraint("feeder", tacit.total(home, p[t]) <= limit - known[t], over=t)
-    m.privacy(mechanism="gaussian", epsilon=1, delta=1e-6, adjacency="agent")
+    m.privacy(mechanism="gaussian", epsilon=1, delta=1e-6, adjacency="data")
     m.schedule(alpha=(0.1, 0.3), gamma=(0.01, 0.52), rounds=100000)
     return m
 
