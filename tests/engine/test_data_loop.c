@@ -1,6 +1,6 @@
 /* The unit data, audited in the closed loop: two worlds in which one agent has other data, the real engine, all that it
  * releases, and the likelihood ratio of the two worlds. What was released decides what the agent does next, in both. */
-/* labels: not-asan not-clang */
+/* labels: long not-asan not-clang */
 #include "engine/method_runs.h"
 #include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
