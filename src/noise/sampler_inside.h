@@ -1,4 +1,4 @@
-/* What the sampler rests on: tables, and tails in big numbers. For sampler.c, sampler_tables.c and their tests. */
+/* What the sampler rests on: tables, and tails in big numbers. For sampler*.c and their tests. */
 #ifndef TC_NOISE_SAMPLER_INSIDE_H
 #define TC_NOISE_SAMPLER_INSIDE_H
 
