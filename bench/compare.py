@@ -51,9 +51,9 @@ COMMANDS = [
     ("check, examples/ev", ["check", examples / "ev.tacit"]),
     ("solve, examples/ev", ["solve", examples / "ev.tacit"]),
 ]
-RUNS = [[name, "--mechanism", mechanism, "--delta", delta, "--seed", "1", "--rounds", "200", *more]
-        for name in ("paper", "num", "robots", "ev")
-        for mechanism, delta in (("laplace", "0"), ("gaussian", "1e-6"))
+RUNS = [[name, *mechanism.split(), "--seed", "1", "--rounds", "200", *more]
+        for name in ("paper", "num", "robots", "ev", "lasso", "dispatch")
+        for mechanism in ("--mechanism laplace", "--mechanism gaussian --delta 1e-6")
         for more in ([], ["--adjacency", "agent"], ["--method", "published"], ["--placement", "outputs"])]
 
 
