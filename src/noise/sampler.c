@@ -1,7 +1,9 @@
-/* The fast path of rounded real noise: it works in integers alone and decides nearly all draws; sampler_slow.c decides
- * the rest. docs/proofs/sampling.md derives every constant of both. */
+/* The fast path of rounded real noise. Lanes of doubles (sampler_lanes.inc.h) decide nearly all draws, where the
+ * processor has them; integers decide the rest but for a few in a million, which are for sampler_slow.c.
+ * docs/proofs/sampling.md derives every constant of all three. */
 #include "noise/sampler.h"
 
+#include "base/simd.h"
 #include "noise/sampler_inside.h"
 
 #include <math.h>
@@ -82,11 +84,77 @@ static inline __attribute__((always_inline)) size_t sample(tc_noise_law law, con
     return open;
 }
 
-size_t tc_sample_fast(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, uint16_t count,
-                      uint16_t *undecided) {
+static size_t sample_in_integers(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values,
+                                 uint16_t count, uint16_t *undecided) {
     if (law == TC_LAPLACE)
         return stride == 0 ? sample(TC_LAPLACE, scales, 0, values, count, undecided)
                            : sample(TC_LAPLACE, scales, 1, values, count, undecided);
     return stride == 0 ? sample(TC_GAUSSIAN, scales, 0, values, count, undecided)
                        : sample(TC_GAUSSIAN, scales, 1, values, count, undecided);
+}
+
+/* ---- what lanes leave open --------------------------------------------------------------------------------------- */
+
+enum {
+    BATCH = 512,
+    BITMAP = BATCH / 64,
+    MOST_LANE_EXPONENT = 44 /* of a scale: beyond it lanes leave a quarter of the draws open, or more */
+};
+
+static size_t count_bits(const uint64_t *bits) {
+    size_t count = 0;
+    for (int i = 0; i < BITMAP; i++)
+        count += (size_t)__builtin_popcountll(bits[i]);
+    return count;
+}
+
+/* The first bit that is set, which it clears. Without a jump: time tells how many draws are open, and not which. */
+static size_t take_first(uint64_t *bits) {
+    uint64_t word = 0, number = 0;
+    for (uint64_t i = BITMAP; i-- > 0;) {
+        uint64_t is_empty = (uint64_t)(bits[i] != 0) - 1;
+        word = (word & is_empty) | (bits[i] & ~is_empty);
+        number = (number & is_empty) | (i & ~is_empty);
+    }
+    bits[number] &= word - 1;
+    return (size_t)number * 64 + (size_t)__builtin_ctzll(word);
+}
+
+static size_t sample_in_lanes(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
+                              int64_t *values, uint16_t count, uint16_t *undecided) {
+    size_t undecided_count = 0;
+    for (size_t start = 0; start < count; start += BATCH) {
+        uint64_t open[BITMAP] = {0};
+        lanes(law, scales + start * stride, stride, values + start, count - start < BATCH ? count - start : BATCH,
+              open);
+        for (size_t left = count_bits(open); left > 0; left--) {
+            size_t i = start + take_first(open);
+            uint16_t first = 0;
+            undecided[undecided_count] = (uint16_t)i;
+            undecided_count += sample_in_integers(law, &scales[i * stride], 0, &values[i], 1, &first);
+        }
+    }
+    return undecided_count;
+}
+
+size_t tc_sample_with(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
+                      int64_t *values, uint16_t count, uint16_t *undecided) {
+    if (lanes == NULL || count == 0 || scales->exponent > MOST_LANE_EXPONENT)
+        return sample_in_integers(law, scales, stride, values, count, undecided);
+    return sample_in_lanes(lanes, law, scales, stride, values, count, undecided);
+}
+
+static tc_sampler_lanes lanes_of_processor(void) {
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST())
+        return tc_sample_widest;
+    if (TC_IS_WIDE() && __builtin_cpu_supports("fma"))
+        return tc_sample_wide;
+#endif
+    return NULL;
+}
+
+size_t tc_sample_fast(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, uint16_t count,
+                      uint16_t *undecided) {
+    return tc_sample_with(lanes_of_processor(), law, scales, stride, values, count, undecided);
 }

@@ -36,6 +36,47 @@ extern const int64_t tc_gaussian_table[TC_GAUSSIAN_OCTAVES][TC_GAUSSIAN_SEGMENTS
 /* floor(sqrt(2 / pi) 2^TC_ROOT_BITS), in hexadecimal */
 extern const char tc_gaussian_root[];
 
+/* ---- lanes (sampler_wide.c, sampler_widest.c, sampler_lane_tables.c) ------------------------------------------------
+ */
+
+/* Several draws in one instruction, in doubles: docs/proofs/sampling.md, "Lanes". Whatever the arithmetic rounds to,
+ * the computed quantile is within TC_LANE_ERROR of the true one of every V that the word allows. In place: words become
+ * noise where that decides; other entries stay words, and their bits are set in open, which has room for one bit for
+ * each entry. No branch and no address but those of table rows depends on a word. */
+typedef void (*tc_sampler_lanes)(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values,
+                                 size_t count, uint64_t *open);
+
+#define TC_LANE_ERROR 0x1p-48
+
+enum {
+    TC_LANE_SEGMENTS = 16,
+    TC_LANE_LAPLACE_DEGREE = 7,
+    TC_LANE_LAPLACE_OCTAVES = 11,
+    TC_LANE_GAUSSIAN_DEGREE = 13,
+    TC_LANE_GAUSSIAN_OCTAVES = 8,
+};
+
+/* Only where TC_HAS_WIDE, and for processors with AVX2 and FMA, and with AVX-512. */
+void tc_sample_wide(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, size_t count,
+                    uint64_t *open);
+void tc_sample_widest(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, size_t count,
+                      uint64_t *open);
+
+/* tc_sample_fast with these lanes, or in integers alone where lanes is NULL. */
+size_t tc_sample_with(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
+                      int64_t *values, uint16_t count, uint16_t *undecided) TC_MUST_USE;
+
+/* Each table by rows of one segment, and by columns of one number of all segments. */
+extern const double tc_lane_log_2;
+/* ln(1 + z) = c + z (series[0] + series[1] z + ...), |z| <= 1/33 */
+extern const double tc_lane_log_series[TC_LANE_LAPLACE_DEGREE];
+/* Of a segment of [1, 2): r, the inverse of its middle, and ln 2 + ln r - c. */
+extern const double tc_lane_laplace_rows[TC_LANE_SEGMENTS][2];
+extern const double tc_lane_laplace_columns[2][TC_LANE_SEGMENTS];
+/* Half an octave: coefficients in M - (its middle), V = M 2^-(octave + 1), 1 <= M < 2. */
+extern const double tc_lane_gaussian_rows[TC_LANE_SEGMENTS][TC_LANE_GAUSSIAN_DEGREE + 1];
+extern const double tc_lane_gaussian_columns[TC_LANE_GAUSSIAN_DEGREE + 1][TC_LANE_SEGMENTS];
+
 /* ---- tails ------------------------------------------------------------------------------------------------------- */
 
 /* P(|Y| > x s) of the real laws, with error bounds: docs/proofs/sampling.md, "The slow path".
