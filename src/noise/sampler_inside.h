@@ -50,7 +50,7 @@ typedef void (*tc_sampler_lanes)(tc_noise_law law, const tc_noise_scale *scales,
 
 enum {
     TC_LANE_SEGMENTS = 16,
-    TC_LANE_LAPLACE_DEGREE = 7,
+    TC_LANE_LAPLACE_DEGREE = 8,
     TC_LANE_LAPLACE_OCTAVES = 11,
     TC_LANE_GAUSSIAN_DEGREE = 13,
     TC_LANE_GAUSSIAN_OCTAVES = 8,

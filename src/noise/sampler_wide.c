@@ -11,7 +11,7 @@
 #pragma GCC target("avx2,fma")
 #endif
 
-enum { LANES = TC_SIMD_LANES, PACKS = 2 };
+enum { LANES = TC_SIMD_LANES, PACKS = 4 };
 typedef uint64_t words __attribute__((vector_size(32)));
 
 TC_INLINE tc_pack fuse(tc_pack a, tc_pack b, tc_pack c) { return _mm256_fmadd_pd(a, b, c); }
