@@ -1,10 +1,8 @@
-/* What the sampler rests on: tables, and tails in big numbers. For sampler*.c and their tests. */
+/* What the sampler rests on: tables, and tails with error bounds. For sampler*.c and their tests. */
 #ifndef TC_NOISE_SAMPLER_INSIDE_H
 #define TC_NOISE_SAMPLER_INSIDE_H
 
 #include "noise/sampler.h"
-
-#include <openssl/bn.h>
 
 /* ---- tables (sampler_tables.c) ----------------------------------------------------------------------------------- */
 
@@ -23,8 +21,6 @@ enum {
     TC_GAUSSIAN_SEGMENTS = 1 << TC_GAUSSIAN_SEGMENT_BITS,
     TC_GAUSSIAN_DEGREE = 7, /* a segment is one cache line */
     TC_GAUSSIAN_OCTAVES = 20,
-
-    TC_ROOT_BITS = 2368,
 };
 
 /* ln on [1, 2), cut into equal segments: coefficients in t, -1/2 <= t < 1/2 across a segment. */
@@ -33,8 +29,6 @@ extern const int64_t tc_laplace_table[TC_LAPLACE_SEGMENTS][TC_LAPLACE_DEGREE + 1
 extern const int64_t tc_laplace_octave[TC_LAPLACE_OCTAVES];
 /* The x with erfc(x / sqrt 2) = V, for V in [2^-(octave + 1), 2^-octave), cut likewise. */
 extern const int64_t tc_gaussian_table[TC_GAUSSIAN_OCTAVES][TC_GAUSSIAN_SEGMENTS][TC_GAUSSIAN_DEGREE + 1];
-/* floor(sqrt(2 / pi) 2^TC_ROOT_BITS), in hexadecimal */
-extern const char tc_gaussian_root[];
 
 /* ---- lanes (sampler_wide.c, sampler_widest.c, sampler_lane_tables.c) ------------------------------------------------
  */
@@ -77,19 +71,28 @@ extern const double tc_lane_laplace_columns[2][TC_LANE_SEGMENTS];
 extern const double tc_lane_gaussian_rows[TC_LANE_SEGMENTS][TC_LANE_GAUSSIAN_DEGREE + 1];
 extern const double tc_lane_gaussian_columns[TC_LANE_GAUSSIAN_DEGREE + 1][TC_LANE_SEGMENTS];
 
-/* ---- tails ------------------------------------------------------------------------------------------------------- */
+/* ---- tails (sampler_tail.c) -------------------------------------------------------------------------------------- */
 
-/* P(|Y| > x s) of the real laws, with error bounds: docs/proofs/sampling.md, "The slow path".
- * x = numerator / denominator > 0. Functions fail only when memory is out. */
+/* P(|Y| > x s) of the real laws in fixed point, limbs of 64 bits, the lowest first: docs/proofs/sampling.md, "The slow
+ * path". */
 
-/* 1 when tail(x) <= 2^-bits by a simple estimate; 0 when the estimate does not decide, and x is then small enough for
- * tc_tail; -1 on failure. */
-int tc_tail_is_below(tc_noise_law law, const BIGNUM *numerator, const BIGNUM *denominator, unsigned bits,
-                     BN_CTX *numbers);
+enum { TC_TAIL_LIMBS = 37 }; /* the most that a tail needs */
 
-/* |tail - tail(x) 2^precision| <= error. The precision is at least least_precision, and error 2^-precision is below
- * 2^(40 - least_precision). */
-bool tc_tail(tc_noise_law law, const BIGNUM *numerator, const BIGNUM *denominator, unsigned least_precision,
-             BN_CTX *numbers, BIGNUM *tail, BIGNUM *error, unsigned *precision) TC_MUST_USE;
+/* floor(sqrt(2 / pi) 2^(64 TC_TAIL_LIMBS)) (sampler_root.c) */
+extern const uint64_t tc_root_limbs[TC_TAIL_LIMBS];
+
+/* low <= tail 2^(64 limbs) <= high. All of it is secret: whoever has one wipes it. */
+typedef struct tc_tail {
+    unsigned limbs;
+    uint64_t low[TC_TAIL_LIMBS], high[TC_TAIL_LIMBS];
+    /* of the computation */
+    uint64_t point[TC_TAIL_LIMBS + 1], square[TC_TAIL_LIMBS + 1], half[TC_TAIL_LIMBS + 1], small[TC_TAIL_LIMBS + 1];
+    uint64_t exponential[TC_TAIL_LIMBS], term[TC_TAIL_LIMBS];
+} tc_tail;
+
+/* The tail at x = (k + 1/2) / s, k < TC_MOST_NOISE, with high - low far below 2^-bits, bits = 63 + 64 i. False when
+ * tail <= 2^-bits by a simple estimate; nothing is then computed. */
+bool tc_tail_compute(tc_noise_law law, const tc_noise_scale *scale, uint64_t k, unsigned bits,
+                     tc_tail *tail) TC_MUST_USE;
 
 #endif

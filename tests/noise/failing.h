@@ -3,7 +3,6 @@
 #ifndef TC_TESTS_NOISE_FAILING_H
 #define TC_TESTS_NOISE_FAILING_H
 
-#include <openssl/bn.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 
@@ -41,23 +40,6 @@ FAILING(int, 0, EVP_MAC_CTX_set_params, (EVP_MAC_CTX * c, const OSSL_PARAM param
 FAILING(int, 0, EVP_MAC_init, (EVP_MAC_CTX * c, const unsigned char *key, size_t size, const OSSL_PARAM parameters[]), (c, key, size, parameters))
 FAILING(int, 0, EVP_MAC_update, (EVP_MAC_CTX * c, const unsigned char *data, size_t size), (c, data, size))
 FAILING(int, 0, EVP_MAC_final, (EVP_MAC_CTX * c, unsigned char *out, size_t *length, size_t room), (c, out, length, room))
-FAILING(BN_CTX *, NULL, BN_CTX_new, (void), ())
-FAILING(BIGNUM *, NULL, BN_copy, (BIGNUM * out, const BIGNUM *a), (out, a))
-FAILING(int, 0, BN_add, (BIGNUM * out, const BIGNUM *a, const BIGNUM *b), (out, a, b))
-FAILING(int, 0, BN_sub, (BIGNUM * out, const BIGNUM *a, const BIGNUM *b), (out, a, b))
-FAILING(int, 0, BN_mul, (BIGNUM * out, const BIGNUM *a, const BIGNUM *b, BN_CTX *c), (out, a, b, c))
-FAILING(int, 0, BN_div, (BIGNUM * out, BIGNUM *rest, const BIGNUM *a, const BIGNUM *b, BN_CTX *c), (out, rest, a, b, c))
-FAILING(int, 0, BN_lshift, (BIGNUM * out, const BIGNUM *a, int n), (out, a, n))
-FAILING(int, 0, BN_rshift, (BIGNUM * out, const BIGNUM *a, int n), (out, a, n))
-FAILING(int, 0, BN_lshift1, (BIGNUM * out, const BIGNUM *a), (out, a))
-FAILING(int, 0, BN_sqr, (BIGNUM * out, const BIGNUM *a, BN_CTX *c), (out, a, c))
-FAILING(int, 0, BN_set_word, (BIGNUM * out, BN_ULONG word), (out, word))
-FAILING(int, 0, BN_add_word, (BIGNUM * out, BN_ULONG word), (out, word))
-FAILING(int, 0, BN_mul_word, (BIGNUM * out, BN_ULONG word), (out, word))
-FAILING(BN_ULONG, (BN_ULONG)-1, BN_div_word, (BIGNUM * out, BN_ULONG word), (out, word))
-FAILING(int, 0, BN_hex2bn, (BIGNUM * *out, const char *text), (out, text))
-FAILING(BIGNUM *, NULL, BN_bin2bn, (const unsigned char *bytes, int size, BIGNUM *out), (bytes, size, out))
-FAILING(int, -1, BN_bn2binpad, (const BIGNUM *a, unsigned char *bytes, int size), (a, bytes, size))
 /* clang-format on */
 
 #endif

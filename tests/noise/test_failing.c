@@ -31,7 +31,7 @@ static void draw(session *s, tc_noise_law law, const tc_noise_scale *scale, draw
         to->filled[w] = tc_noise_fill(s->workers[w], law, scale, 1, COUNT, to->noise[w]) == TC_OK;
 }
 
-/* At the largest scale one entry in some hundreds needs big numbers. Goes on after a failure, as no caller should. */
+/* At the largest scale one entry in some hundreds takes the slow path. Goes on after a failure, as no caller should. */
 static void run(tc_arena *arena, tc_noise_law law, session *s) {
     tc_run_identity of = {.run_id = "run", .run_id_length = 3};
     tc_noise_scale scale;
@@ -95,7 +95,7 @@ static void noise_is_right_or_there_is_none(void **state) {
                 refusals += compare(&got, &expected) > 0;
                 tc_arena_free(arena);
             }
-        assert_true(calls > 200 && refusals > calls); /* the measure works: almost every failure is seen */
+        assert_true(calls > 40 && refusals > calls); /* the measure works: almost every failure is seen */
     }
 }
 

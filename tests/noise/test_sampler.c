@@ -169,6 +169,28 @@ static void the_fast_path_is_right_close_beside_the_edges(void **state) {
         }
 }
 
+/* V on an edge, on the next ones, and between them: the slow path looks at one edge only where V is close to it. */
+static void the_slow_path_is_right_on_and_beside_the_edges(void **state) {
+    (void)state;
+    uint64_t random = 17;
+    const double large[] = {1, 0x1.fp30, 0x1.fp39, 0x1p44, 0x1.fffffffffffffp44, 0x1.fffffffffffffp46, 0x1p47};
+    for (int l = 0; l < 2; l++)
+        for (size_t j = 0; j < sizeof large / sizeof large[0]; j++)
+            for (int i = 0; i < 200; i++) {
+                AT_CASE(i);
+                double x = 3 * ldexp((double)(random_word(&random) >> 11), -53) * (i % 3 == 0 ? 0.01 : 1);
+                int64_t k = (int64_t)(x * large[j]), value = 0;
+                uint64_t on[2], more[TC_MOST_REFINEMENTS];
+                edge_bits(laws[l], large[j], k + 1, 256, &on[0], more); /* a larger W is a smaller V */
+                edge_bits(laws[l], large[j], k, 256, &on[1], more);
+                uint64_t part = on[0] + (uint64_t)(((double)(on[1] - on[0]) * (i % 20)) / 20);
+                uint64_t word = (i % 2 ? on[1] + random_word(&random) % 9 - 4 : part) & ~UINT64_C(1);
+                fixed_bits bits = {more, TC_MOST_REFINEMENTS, 0};
+                assert_int_equal(slow(laws[l], large[j], word, &bits, &value), TC_OK);
+                assert_true(reference_agrees(laws[l], large[j], word, more, bits.used, value));
+            }
+}
+
 static void a_uniform_on_the_edge_is_refined_until_it_leaves_it(void **state) {
     (void)state;
     for (int l = 0; l < 2; l++)
@@ -242,7 +264,12 @@ static void the_largest_uniform_is_zero_noise(void **state) {
     (void)state;
     for (int l = 0; l < 2; l++)
         for (int j = 0; j < SCALES; j++) {
+            uint64_t more[TC_MOST_REFINEMENTS];
+            memset(more, 0xff, sizeof more);
+            fixed_bits bits = {more, TC_MOST_REFINEMENTS, 0};
             int64_t value = 1;
+            assert_int_equal(slow(laws[l], scales[j], UINT64_MAX, &bits, &value), TC_OK);
+            assert_true(value == 0 && bits.used == 0);
             assert_true(fast(laws[l], scales[j], UINT64_MAX, &value));
             assert_true(value == 0);
             assert_true(fast(laws[l], scales[j], UINT64_MAX - 1, &value));
@@ -283,44 +310,76 @@ static void scales_are_exact_and_limited(void **state) {
         assert_false(tc_noise_scale_from(outside[i], &scale));
 }
 
-/* The claim of sampler_inside.h about tails, at x = k / 2^12 from tiny to huge and several precisions. */
+/* A number in limbs as a fraction. */
+static void set_fraction(mpfr_t to, const uint64_t *number, unsigned limbs) {
+    mpz_t whole;
+    mpz_init(whole);
+    mpz_import(whole, limbs, -1, sizeof *number, 0, 0, number);
+    mpfr_set_z_2exp(to, whole, -(mpfr_exp_t)(64 * limbs), MPFR_RNDN);
+    mpz_clear(whole);
+}
+
+/* The claim of sampler_inside.h about the tail at k. Returns its limbs, 0 where it is far. */
+static unsigned check_tail(tc_noise_law law, double s, uint64_t k, unsigned bits) {
+    static tc_tail tail;
+    tc_noise_scale scale = scale_of(s);
+    mpfr_t truth, low, high;
+    mpfr_inits2(bits + 256, truth, low, high, (mpfr_ptr)NULL);
+    reference_tail(truth, law, s, (int64_t)(2 * k + 1));
+    memset(&tail, 0xab, sizeof tail);
+    bool computed = tc_tail_compute(law, &scale, k, bits, &tail);
+    if (computed) {
+        set_fraction(low, tail.low, tail.limbs);
+        set_fraction(high, tail.high, tail.limbs);
+        assert_true(mpfr_cmp(low, truth) <= 0 && mpfr_cmp(truth, high) <= 0);
+        mpfr_sub(high, high, low, MPFR_RNDN);
+        assert_true(mpfr_cmp_ui_2exp(high, 1, -(mpfr_exp_t)(bits + 20)) < 0);
+    } else {
+        assert_true(mpfr_cmp_ui_2exp(truth, 1, -(mpfr_exp_t)bits) <= 0);
+    }
+    mpfr_clears(truth, low, high, (mpfr_ptr)NULL);
+    return computed ? tail.limbs : 0;
+}
+
+/* x from tiny to huge, with few limbs and with many. */
 static void the_tails_keep_their_error_bounds(void **state) {
     (void)state;
-    BN_CTX *numbers = BN_CTX_new();
-    BIGNUM *top = BN_new(), *bottom = BN_new(), *tail = BN_new(), *error = BN_new();
-    uint64_t random = 15;
-    mpfr_t truth, value, bound;
-    mpfr_inits2(2560, truth, value, bound, (mpfr_ptr)NULL);
-    for (int i = 0; i < 200; i++) {
+    uint64_t random = 15, seen[2] = {0, 0};
+    for (int i = 0; i < 1500; i++) {
         AT_CASE(i);
-        tc_noise_law law = laws[i % 2];
-        uint64_t k = random_word(&random) >> (40 + random_word(&random) % 23);
-        unsigned least = 159 + 64 * (unsigned)(random_word(&random) % 17), precision = 0;
-        assert_true(BN_set_word(top, 2 * k + 1) && BN_set_word(bottom, 1 << 13));
-        if (tc_tail_is_below(law, top, bottom, least - 96, numbers) == 1) {
-            reference_tail(truth, law, 4096, (int64_t)(2 * k + 1));
-            assert_true(mpfr_cmp_ui_2exp(truth, 1, -(mpfr_exp_t)(least - 96)) <= 0);
-            continue;
-        }
-        assert_true(tc_tail(law, top, bottom, least, numbers, tail, error, &precision));
-        assert_true(precision >= least);
-        reference_tail(truth, law, 4096, (int64_t)(2 * k + 1));
-        mpfr_mul_2ui(truth, truth, precision, MPFR_RNDN);
-        char *digits = BN_bn2dec(tail), *error_digits = BN_bn2dec(error);
-        mpfr_set_str(value, digits, 10, MPFR_RNDN);
-        mpfr_set_str(bound, error_digits, 10, MPFR_RNDN);
-        OPENSSL_free(digits);
-        OPENSSL_free(error_digits);
-        mpfr_sub(value, value, truth, MPFR_RNDN);
-        assert_true(mpfr_cmpabs(value, bound) <= 0);
-        assert_true(mpfr_cmp_ui_2exp(bound, 1, 40 + (mpfr_exp_t)(precision - least)) < 0);
+        double s = scales[random_word(&random) % SCALES];
+        unsigned bits = 63 + 64 * (unsigned)(i % 3 == 0 ? random_word(&random) % (TC_MOST_REFINEMENTS + 1) : 0);
+        double reach = laws[i % 2] == TC_LAPLACE ? 0.75 * bits : sqrt(1.45 * bits);
+        double x = reach * ldexp((double)(random_word(&random) >> 11), -53);
+        uint64_t k = (uint64_t)(x * s) >> (i % 7 == 0 ? random_word(&random) % 50 : 0);
+        seen[i % 2] |= UINT64_C(1) << check_tail(laws[i % 2], s, k, bits);
     }
-    mpfr_clears(truth, value, bound, (mpfr_ptr)NULL);
-    BN_free(top);
-    BN_free(bottom);
-    BN_free(tail);
-    BN_free(error);
-    BN_CTX_free(numbers);
+    const uint64_t always = 1 | 1 << 2; /* far points, and the fewest limbs */
+    assert_true((seen[0] & always) == always && seen[0] >> 19 == 1);
+    assert_true((seen[1] & always) == always && seen[1] >> 36 != 0 && seen[1] >> (TC_TAIL_LIMBS + 1) == 0);
+}
+
+static void the_tails_keep_their_error_bounds_at_the_limits(void **state) {
+    (void)state;
+    const double ends[] = {TC_LEAST_NOISE_SCALE, 0x1.fffffffffffffp-1, 1, 0x1.fffffffffffffp46, TC_MOST_NOISE_SCALE};
+    const unsigned most = 63 + 64 * TC_MOST_REFINEMENTS;
+    static tc_tail tail;
+    for (int l = 0; l < 2; l++)
+        for (size_t j = 0; j < sizeof ends / sizeof ends[0]; j++) {
+            assert_int_equal(check_tail(laws[l], ends[j], (uint64_t)TC_MOST_NOISE - 1, most), 0);
+            for (unsigned bits = 63; bits <= most; bits += 256) {
+                AT_CASE(bits);
+                (void)check_tail(laws[l], ends[j], 0, bits);
+                uint64_t low = 0, high = (uint64_t)TC_MOST_NOISE - 1; /* the last point that is not far */
+                tc_noise_scale scale = scale_of(ends[j]);
+                while (high - low > 1) {
+                    uint64_t k = low + (high - low) / 2;
+                    *(tc_tail_compute(laws[l], &scale, k, bits, &tail) ? &low : &high) = k;
+                }
+                (void)check_tail(laws[l], ends[j], low, bits);
+                assert_int_equal(check_tail(laws[l], ends[j], high, bits), 0);
+            }
+        }
 }
 
 int main(void) {
@@ -329,6 +388,7 @@ int main(void) {
         cmocka_unit_test(the_slow_path_agrees_with_the_fast_one),
         cmocka_unit_test(the_slow_path_agrees_with_mpfr),
         cmocka_unit_test(the_fast_path_is_right_close_beside_the_edges),
+        cmocka_unit_test(the_slow_path_is_right_on_and_beside_the_edges),
         cmocka_unit_test(a_uniform_on_the_edge_is_refined_until_it_leaves_it),
         cmocka_unit_test(a_tie_to_the_last_bit_ends),
         cmocka_unit_test(a_uniform_that_starts_with_zeros_is_refined),
@@ -337,6 +397,7 @@ int main(void) {
         cmocka_unit_test(a_failing_source_is_reported),
         cmocka_unit_test(scales_are_exact_and_limited),
         cmocka_unit_test(the_tails_keep_their_error_bounds),
+        cmocka_unit_test(the_tails_keep_their_error_bounds_at_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

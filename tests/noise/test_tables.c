@@ -83,12 +83,12 @@ static void the_root_has_all_its_bits(void **state) {
     mpz_t stored, expected;
     mpfr_t value;
     mpz_inits(stored, expected, NULL);
-    mpfr_init2(value, TC_ROOT_BITS + 64);
-    assert_int_equal(mpz_set_str(stored, tc_gaussian_root, 16), 0);
+    mpfr_init2(value, 64 * TC_TAIL_LIMBS + 64);
+    mpz_import(stored, TC_TAIL_LIMBS, -1, sizeof *tc_root_limbs, 0, 0, tc_root_limbs);
     mpfr_const_pi(value, MPFR_RNDN);
     mpfr_ui_div(value, 2, value, MPFR_RNDN);
     mpfr_sqrt(value, value, MPFR_RNDN);
-    mpfr_mul_2ui(value, value, TC_ROOT_BITS, MPFR_RNDN);
+    mpfr_mul_2ui(value, value, 64 * TC_TAIL_LIMBS, MPFR_RNDN);
     mpfr_get_z(expected, value, MPFR_RNDD);
     assert_int_equal(mpz_cmp(stored, expected), 0);
     mpfr_clear(value);
