@@ -46,7 +46,8 @@ typedef struct tc_bit_source {
  * 2^-1000. */
 enum { TC_MOST_REFINEMENTS = 16 };
 
-/* The same function of the word and the bits after it, by comparison with the exact tail in big numbers. */
+/* The same function of the word and the bits after it, by comparison with the tail. Fails only where the source does.
+ */
 tc_status tc_sample_slow(tc_noise_law law, const tc_noise_scale *scale, uint64_t word, tc_bit_source source,
                          int64_t *value) TC_MUST_USE;
 

@@ -38,7 +38,8 @@ static unsigned limbs_needed(tc_noise_law law, const tc_noise_scale *scale, uint
     return (bits + guard + *growth + 63) / 64;
 }
 
-/* Everything from here on is compiled for the usual numbers of limbs, and once for all others. */
+/* Everything from here on is compiled for the usual numbers of limbs, and once for all others. Terms that have become
+ * small have fewer limbs; the loops over `used` are unrolled, so that this number is a constant too. */
 #define FOR_EACH_WIDTH static inline __attribute__((always_inline))
 
 FOR_EACH_WIDTH void set_point(tc_tail *t, unsigned limbs, const tc_noise_scale *scale, uint64_t k) {
@@ -63,18 +64,18 @@ FOR_EACH_WIDTH uint64_t exponential(tc_tail *t, unsigned limbs, const uint64_t *
     tc_limbs_shift_right(t->small, argument, limbs + 1, halvings);
     memcpy(t->term, t->small, limbs * sizeof *t->term);
     memcpy(t->exponential, t->small, limbs * sizeof *t->exponential); /* z - z^2 / 2! + z^3 / 3! - ... */
-    for (;; terms++) {
-        (void)tc_limbs_multiply(t->term, limbs, t->small, limbs, limbs);
-        tc_limbs_divide(t->term, limbs, 0, terms);
-        if (tc_limbs_are_zero(t->term, limbs))
-            break;
-        if (terms % 2 == 0)
-            (void)tc_limbs_subtract(t->exponential, t->term, limbs);
-        else
-            (void)tc_limbs_add(t->exponential, t->term, limbs);
-    }
+#pragma GCC unroll 4
+    for (unsigned used = limbs; used > 0; used--)
+        for (; t->term[used - 1] != 0; terms++) {
+            (void)tc_limbs_multiply(t->term, used, t->small, limbs, limbs);
+            tc_limbs_divide(t->term, used, 0, terms);
+            if (terms % 2 == 0)
+                (void)tc_limbs_subtract(t->exponential, t->term, limbs);
+            else
+                (void)tc_limbs_add(t->exponential, t->term, limbs);
+        }
     tc_limbs_complement(t->exponential, limbs);
-    uint64_t error = 2 * (uint64_t)terms + 2;
+    uint64_t error = 2 * (uint64_t)terms;
     for (unsigned i = 0; i < halvings; i++) {
         (void)tc_limbs_multiply(t->exponential, limbs, t->exponential, limbs, limbs);
         error = 2 * error + 2;
@@ -83,7 +84,7 @@ FOR_EACH_WIDTH uint64_t exponential(tc_tail *t, unsigned limbs, const uint64_t *
 }
 
 /* 1 - sqrt(2 / pi) exp(-x^2 / 2) (x + x^3 / 3!! + x^5 / 5!! + ...). Returns a bound of the error, to be multiplied by
- * 2^growth. */
+ * 2^growth. The terms grow while 2 i + 1 < x^2. */
 FOR_EACH_WIDTH uint64_t gaussian(tc_tail *t, unsigned limbs) {
     unsigned terms = 1;
     memcpy(t->square, t->point, (limbs + 1) * sizeof *t->square);
@@ -94,11 +95,13 @@ FOR_EACH_WIDTH uint64_t gaussian(tc_tail *t, unsigned limbs) {
     (void)tc_limbs_multiply(t->term, limbs, tc_root_limbs + (TC_TAIL_LIMBS - limbs), limbs, limbs);
     (void)tc_limbs_multiply(t->term, limbs, t->point, limbs + 1, limbs);
     memcpy(t->low, t->term, limbs * sizeof *t->low);
-    for (; !tc_limbs_are_zero(t->term, limbs); terms++) {
-        uint64_t whole = tc_limbs_multiply(t->term, limbs, t->square, limbs + 1, limbs);
-        tc_limbs_divide(t->term, limbs, whole, 2 * (uint64_t)terms + 1);
-        (void)tc_limbs_add(t->low, t->term, limbs);
-    }
+#pragma GCC unroll 4
+    for (unsigned used = limbs; used > 0; used--)
+        for (; t->term[used - 1] != 0 || 2 * (uint64_t)terms + 1 <= t->square[limbs]; terms++) {
+            uint64_t whole = tc_limbs_multiply(t->term, used, t->square, limbs + 1, limbs);
+            tc_limbs_divide(t->term, used, whole, 2 * (uint64_t)terms + 1);
+            (void)tc_limbs_add(t->low, t->term, limbs);
+        }
     tc_limbs_complement(t->low, limbs);
     return error + terms + 5;
 }

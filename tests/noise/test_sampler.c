@@ -257,6 +257,12 @@ static void the_smallest_uniform_ends_within_the_limit(void **state) {
             assert_in_range(value, 0, TC_MOST_NOISE);
             double expected = scales[j] * (laws[l] == TC_LAPLACE ? 1087 * log(2) : 38.7);
             assert_true(fabs((double)value - expected) <= 0.01 * expected + 1);
+            uint64_t one[TC_MOST_REFINEMENTS] = {0}; /* the last bit counts as 1 */
+            one[TC_MOST_REFINEMENTS - 1] = 1;
+            fixed_bits other = {one, TC_MOST_REFINEMENTS, 0};
+            int64_t same = 0;
+            assert_int_equal(slow(laws[l], scales[j], 0, &other, &same), TC_OK);
+            assert_true(same == value);
         }
 }
 
