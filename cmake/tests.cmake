@@ -131,7 +131,7 @@ target_link_libraries(engine_method_dump PRIVATE tc_engine)
 target_link_options(
   engine_method_dump PRIVATE
   -Wl,--wrap=tc_estimator_take_whole,--wrap=tc_estimator_take_forms,--wrap=tc_estimator_answer_whole
-  -Wl,--wrap=tc_controller_open,--wrap=tc_controller_decide)
+  -Wl,--wrap=tc_controller_gains,--wrap=tc_controller_decide)
 
 # The command with every round of `run` written down, for tests/serve/test_same_bits.py.
 if(TARGET tacit_command)

@@ -83,17 +83,19 @@ tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) 
     method->answer_whole(self, engine->p);
     if (engine->agents == NULL)
         return TC_OK;
-    step_agents(engine, failure);
     if (method->average != NULL)
-        method->average(self, engine->x, 0, engine->model->state_count);
+        method->average(self, engine->next_x, 0, engine->model->state_count);
+    step_agents(engine, failure);
     return TC_OK;
 }
 
 /* ---- large ensembles --------------------------------------------------------------------------------------------- */
 
-/* A team processes blocks of members, and all work on a block happens while it is in the cache. No number depends on
- * which thread does which block: sums of the release are sums of integers, sums over released states are kept by block
- * and added in the order of the blocks, and noise is drawn by address. */
+/* A team processes blocks of members, and all work on a block happens while it is in the cache. A pass over the members
+ * costs more than what is computed in it, so where the method allows, a round has one: each block is answered, steps,
+ * and is measured for the next round. No number depends on which thread does which block: sums of the release are sums
+ * of integers, sums over released states are kept by block and added in the order of the blocks, and noise is drawn by
+ * address. */
 
 typedef struct member_block {
     size_t family, number;
@@ -103,17 +105,19 @@ typedef struct block_worker {
     double **p;       /* [component][k] */
     const double **x; /* the block's */
     const double **bite_x;
-    double **next_x;
+    double **next_x;        /* of a bite */
+    const double **ahead_x; /* the block's x(k+1) */
     tc_fetch fetch;
     size_t failed_block; /* the first block of this worker's where something failed */
     tc_status status;
     size_t member;
+    tc_status ahead; /* of measuring the next round */
 } block_worker;
 
 typedef enum block_pass {
     PASS_MEASURE, /* and the answers of families that have them early */
     PASS_SURVEY,  /* `answer` without p: the method asked for it (gather) */
-    PASS_ANSWER,
+    PASS_ANSWER,  /* and measuring the next round, if that is open */
 } block_pass;
 
 struct tc_large {
@@ -124,6 +128,7 @@ struct tc_large {
     bool *answers_early; /* by family */
     bool all_early;      /* no second pass */
     block_pass pass;
+    uint64_t ahead; /* the round that is measured while the one before is answered; 0 for none */
 };
 
 enum {
@@ -180,7 +185,8 @@ tc_large *tc_large_new(tc_engine *engine) {
         made->workers[w] = (block_worker){.p = tc_block_rows(engine->arena, dim),
                                           .x = TC_NEW(engine->arena, const double *, dim),
                                           .bite_x = TC_NEW(engine->arena, const double *, dim),
-                                          .next_x = TC_NEW(engine->arena, double *, dim)};
+                                          .next_x = TC_NEW(engine->arena, double *, dim),
+                                          .ahead_x = TC_NEW(engine->arena, const double *, dim)};
         tc_release_worker_fetches(tc_release_worker_at(engine->release, w), &made->workers[w].fetch);
     }
     return made;
@@ -210,7 +216,8 @@ static void put_answers(const tc_block_work *work, size_t at, size_t count, doub
         memcpy(work->engine->p + tc_coord_of(family, work->first + at, c), p[c], count * sizeof(double));
 }
 
-/* The agents' half for members at .. of the block, from x to next_x. Returns a member, or TC_ALL_FINITE. */
+/* The agents' half for members at .. of the block, from x(k) to x(k+1), which takes the place of x(k-1). Returns a
+ * member, or TC_ALL_FINITE. */
 static size_t step_members(const tc_block_work *work, size_t at, size_t count, double *const *p) {
     tc_engine *engine = work->engine;
     const block_worker *worker = &engine->large->workers[work->worker];
@@ -218,16 +225,15 @@ static size_t step_members(const tc_block_work *work, size_t at, size_t count, d
     for (size_t c = 0; c < family->dim; c++) {
         worker->bite_x[c] = work->x[c] + at;
         worker->next_x[c] = engine->next_x + tc_coord_of(family, work->first + at, c);
+        if (engine->method->average != NULL)
+            engine->method->average(engine->of_method, engine->next_x, tc_coord_of(family, work->first + at, c), count);
     }
-    size_t member =
-        engine->method->next_states(engine->of_method, work->worker, work->family, work->first + at, count,
-                                    (const double *const *)p, engine->scalars, worker->bite_x, worker->next_x);
-    for (size_t c = 0; engine->method->average != NULL && c < family->dim; c++)
-        engine->method->average(engine->of_method, engine->x, tc_coord_of(family, work->first + at, c), count);
-    return member;
+    return engine->method->next_states(engine->of_method, work->worker, work->family, work->first + at, count,
+                                       (const double *const *)p, engine->scalars, worker->bite_x, worker->next_x);
 }
 
-/* Bite by bite, so that answers go to the agents from the nearest cache. */
+/* Bite by bite, so that answers go to the agents from the nearest cache. Goes on after a failure: averages of all
+ * members must be of the same round. */
 static tc_status answer(const tc_block_work *work, size_t number) {
     const tc_engine *engine = work->engine;
     bool is_survey = engine->large->pass == PASS_SURVEY;
@@ -245,23 +251,42 @@ static tc_status answer(const tc_block_work *work, size_t number) {
             continue;
         }
         size_t member = step_members(work, at, count, p);
-        if (member != TC_ALL_FINITE) {
+        if (member != TC_ALL_FINITE)
             fail(work, number, TC_OK, member);
-            return TC_OK;
-        }
     }
     return TC_OK;
 }
 
-static tc_status do_pass(const tc_block_work *work, size_t number) {
-    const tc_engine *engine = work->engine;
-    bool is_early = engine->large->answers_early[work->family];
-    if (engine->large->pass != PASS_MEASURE)
-        return is_early ? TC_OK : answer(work, number);
+static tc_status measure_block(const tc_block_work *work) {
     tc_status status = tc_block_take(work);
-    if (status == TC_OK)
-        status = engine->method->measure(engine->of_method, work);
-    return status == TC_OK && is_early ? answer(work, number) : status;
+    return status == TC_OK ? work->engine->method->measure(work->engine->of_method, work) : status;
+}
+
+/* The block's x(k+1), if all is well. What fails here fails the next round. */
+static void measure_ahead(const tc_block_work *work) {
+    const tc_engine *engine = work->engine;
+    const tc_family *family = &engine->model->families[work->family];
+    block_worker *worker = &engine->large->workers[work->worker];
+    if (worker->failed_block != SIZE_MAX || worker->ahead != TC_OK)
+        return;
+    for (size_t c = 0; c < family->dim; c++)
+        worker->ahead_x[c] = engine->next_x + tc_coord_of(family, work->first, c);
+    tc_block_work next = *work;
+    next.x = worker->ahead_x;
+    worker->ahead = measure_block(&next);
+}
+
+static tc_status do_pass(const tc_block_work *work, size_t number) {
+    const tc_large *large = work->engine->large;
+    bool is_early = large->answers_early[work->family];
+    if (large->pass == PASS_MEASURE) {
+        tc_status status = measure_block(work);
+        return status == TC_OK && is_early ? answer(work, number) : status;
+    }
+    tc_status status = is_early ? TC_OK : answer(work, number);
+    if (status == TC_OK && large->pass == PASS_ANSWER && large->ahead != 0)
+        measure_ahead(work);
+    return status;
 }
 
 static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
@@ -341,18 +366,51 @@ static tc_status find_failure(const tc_engine *engine, tc_not_finite *failure) {
 
 /* ---- a round ---- */
 
-static tc_status measure(tc_engine *engine) {
+static tc_status open_round(tc_engine *engine, uint64_t k) {
+    tc_status status = tc_release_open(engine->release, k);
+    if (status == TC_OK)
+        engine->method->open(engine->of_method, k, &engine->scalars);
+    return status;
+}
+
+static tc_status measure_now(tc_engine *engine, uint64_t k) {
     tc_not_finite none = {0};
+    tc_status status = open_round(engine, k);
+    if (status != TC_OK)
+        return status;
     go_through(engine, PASS_MEASURE);
-    tc_status status = find_failure(engine, &none);
+    return find_failure(engine, &none);
+}
+
+static tc_status measured_ahead(const tc_engine *engine) {
+    tc_status status = TC_OK;
+    for (size_t w = 0; w < engine->workers && status == TC_OK; w++)
+        status = engine->large->workers[w].ahead;
+    return status;
+}
+
+static tc_status measure(tc_engine *engine, uint64_t k) {
+    tc_status status = engine->large->ahead == k ? measured_ahead(engine) : measure_now(engine, k);
     if (status == TC_OK && engine->plan->placement != TC_PLACEMENT_STATES)
         status = tc_release_close_sums(engine->release, engine->released);
     return status;
 }
 
-static tc_status do_round(tc_engine *engine, tc_not_finite *failure) {
+/* Opens round k + 1 for the pass that answers round k. Where that fails, the next round opens it, or fails. */
+static void open_ahead(tc_engine *engine, uint64_t k) {
+    engine->large->ahead = 0;
+    if (!engine->method->measures_ahead || engine->agents == NULL || (double)k >= engine->plan->rounds)
+        return;
+    tc_release_close(engine->release);
+    if (open_round(engine, k + 1) == TC_OK)
+        engine->large->ahead = k + 1;
+    for (size_t w = 0; w < engine->workers; w++)
+        engine->large->workers[w].ahead = TC_OK;
+}
+
+static tc_status do_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) {
     const tc_method_table *method = engine->method;
-    tc_status status = measure(engine);
+    tc_status status = measure(engine, k);
     if (status != TC_OK)
         return status;
     if (method->gather != NULL && method->gather(engine->of_method))
@@ -362,6 +420,7 @@ static tc_status do_round(tc_engine *engine, tc_not_finite *failure) {
         *failure = (tc_not_finite){.what = TC_CONSTRAINT_NOT_FINITE, .row = row};
         return TC_OK;
     }
+    open_ahead(engine, k);
     if (!engine->large->all_early)
         go_through(engine, PASS_ANSWER);
     return find_failure(engine, failure);
@@ -372,11 +431,8 @@ tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) 
         engine->large->workers[w].failed_block = SIZE_MAX;
         engine->large->workers[w].status = TC_OK;
     }
-    tc_status status = tc_release_open(engine->release, k);
-    if (status != TC_OK)
-        return status;
-    engine->method->open(engine->of_method, k, &engine->scalars);
-    status = do_round(engine, failure);
-    tc_release_close(engine->release);
+    tc_status status = do_round(engine, k, failure);
+    if (status != TC_OK || failure->what != TC_ALL_IS_FINITE || engine->large->ahead != k + 1)
+        tc_release_close(engine->release);
     return status;
 }

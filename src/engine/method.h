@@ -8,8 +8,13 @@
  *     gather         every block is measured. True: the method needs a survey, a pass of `answer` without p, to decide
  *     decide         the multipliers mu(k+1), and the step and regularization that every agent is told
  *     answer         every block: p_i for its members. In a family whose answers are early, right after measure
- *     next_states    every block: x_i(k+1), where the agents are in this process
+ *     average        every block, where the agents are in this process: x_i(k-1) goes into the result. It is where
+ *                    x_i(k+1) will be
+ *     next_states    every block: x_i(k+1)
  *     settle         the round is whole: what it changed is kept
+ *
+ * A method that measures ahead has its open and measure of round k+1 called before settle of round k, for each block
+ * right after next_states, while its states are in the cache. They must leave alone what is asked for between rounds.
  *
  * A function that is NULL has nothing to do. Functions that take a worker's number may be called by several threads at
  * once, each with its own number and block. */
@@ -34,7 +39,8 @@ tc_status tc_block_take(const tc_block_work *work) TC_MUST_USE;
 
 typedef struct tc_method_table {
     void *(*make)(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings);
-    size_t bite; /* `answer` and `next_states` get at most so many members at a time */
+    size_t bite;         /* `answer` and `next_states` get at most so many members at a time */
+    bool measures_ahead; /* after `decide`, a round needs nothing more of the release */
     void (*start)(void *self, const double *x, double *mu); /* mu(1). x(1) is NULL where the agents are elsewhere */
 
     void (*open)(void *self, uint64_t k, tc_answer_scalars *scalars);
@@ -53,7 +59,7 @@ typedef struct tc_method_table {
     size_t (*next_states)(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
                           tc_answer_scalars scalars, const double *const *x, double *const *next);
     size_t (*next_singles)(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next);
-    void (*average)(void *self, const double *x, size_t first, size_t count); /* by coordinate */
+    void (*average)(void *self, const double *x, size_t first, size_t count); /* x(k-1), by coordinate */
     void (*settle)(void *self);
 
     /* The result of the run. Without these: x and mu after the last round, and no statement on feasibility. */

@@ -20,6 +20,7 @@ static struct {
     const tc_model *model;
     double *kept; /* room for what is injected */
     size_t observed;
+    tc_gains gains; /* the last ones; those of the next round may be asked for before a round has ended */
 } tap;
 
 static void print_numbers(const char *word, const double *numbers, size_t count) {
@@ -44,8 +45,8 @@ void __real_tc_estimator_take_forms(tc_estimator *estimator, const double *forms
 void __wrap_tc_estimator_take_forms(tc_estimator *estimator, const double *forms);
 void __real_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
 void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
-tc_gains __real_tc_controller_open(tc_controller *controller, uint64_t k);
-tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k);
+tc_gains __real_tc_controller_gains(const tc_controller *controller, uint64_t k);
+tc_gains __wrap_tc_controller_gains(const tc_controller *controller, uint64_t k);
 size_t __real_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
                                    tc_answer_scalars *scalars);
 size_t __wrap_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
@@ -78,15 +79,15 @@ void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p) {
         print_numbers("p", p, tap.model->state_count);
 }
 
-tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k) {
-    tc_gains gains = __real_tc_controller_open(controller, k);
-    print_numbers("gains", (double[]){gains.beta, gains.slow}, 2);
-    return gains;
+tc_gains __wrap_tc_controller_gains(const tc_controller *controller, uint64_t k) {
+    tap.gains = __real_tc_controller_gains(controller, k);
+    return tap.gains;
 }
 
 size_t __wrap_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
                                    tc_answer_scalars *scalars) {
     size_t row = __real_tc_controller_decide(controller, measurement, columns, scalars);
+    print_numbers("gains", (double[]){tap.gains.beta, tap.gains.slow}, 2);
     print_numbers("columns", (double[]){columns.reach, columns.curvature, columns.noise}, 3);
     print_numbers("scalars", (double[]){scalars->step, scalars->regularization}, 2);
     print_numbers("margin", controller->kept.margin, tap.model->constraint_count);
@@ -174,6 +175,7 @@ static void run(tc_engine *engine, uint64_t rounds) {
     print_numbers("x", tc_engine_states(engine), n);
     for (uint64_t k = 1; k <= rounds; k++) {
         tc_engine_outcome outcome;
+        printf("round\n");
         if (tc_engine_advance(engine, k, NULL, &outcome) != TC_OK || outcome != TC_ENGINE_DONE)
             give_up(tc_engine_reason(engine) == NULL ? "the engine stopped" : tc_engine_reason(engine));
         print_numbers("x", tc_engine_states(engine), n);

@@ -29,8 +29,8 @@ class Dump:
     def take(self, word, numbers):
         if word == "column":
             self.columns.append(numbers)
-        elif word == "gains":
-            self.rounds.append({word: numbers})
+        elif word == "round":
+            self.rounds.append({})
         elif self.rounds:
             self.rounds[-1][word] = numbers
         else:

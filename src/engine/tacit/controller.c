@@ -17,12 +17,15 @@ static bool is_without(const tc_controller *controller, tc_without part) { retur
  *     y += beta (o - y),    r += 3/(k+2) (o - r)          (the estimator does that)
  *     vy = (1 - beta)^2 vy + beta^2 */
 
-tc_gains tc_controller_open(tc_controller *controller, uint64_t k) {
+tc_gains tc_controller_gains(const tc_controller *controller, uint64_t k) {
+    return (tc_gains){.beta = controller->state.beta, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
+}
+
+void tc_controller_open(tc_controller *controller, uint64_t k) {
     tc_controller_state *state = &controller->state;
     double beta = state->beta, rest = 1 - beta;
     state->round = k;
     state->vy = rest * rest * state->vy + beta * beta;
-    return (tc_gains){.beta = beta, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
 }
 
 /* g^ = g(r^) + g'(r^)(y - r^) + (y - r^)' g''(r^) (y - r^)/2 - (what the noise in y adds on the average) */

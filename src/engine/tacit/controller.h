@@ -30,8 +30,10 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
                                  const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
                                  unsigned without);
 
-/* Round k = 1, 2, ... begins: the gains of the filters. */
-tc_gains tc_controller_open(tc_controller *controller, uint64_t k);
+/* The gains of the filters in round k, once round k - 1 is decided. */
+tc_gains tc_controller_gains(const tc_controller *controller, uint64_t k);
+/* Round k = 1, 2, ... begins, with these gains. */
+void tc_controller_open(tc_controller *controller, uint64_t k);
 
 /* Between the estimator's passes: mu(k+1), the estimator's tariff, and the step and regularization of every agent.
  * columns: of the second pass of the round before; in round 1 of the survey (method.h), for which

@@ -153,8 +153,8 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
 
 /* ---- first pass: what is observed one by one --------------------------------------------------------------------- */
 
-static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
-    double lower = estimator->lower[i], upper = estimator->upper[i];
+static inline void show(tc_estimator *estimator, size_t i) {
+    double lower = estimator->lower[i], upper = estimator->upper[i], y = estimator->y[i], r = estimator->r[i];
     double r_hat = r < lower ? lower : r > upper ? upper : r;
     size_t input = estimator->first_observed + i;
     estimator->measurement.value[input] = r_hat;
@@ -163,11 +163,8 @@ static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
 }
 
 static inline void observe(tc_estimator *estimator, size_t i, double observed) {
-    double y = estimator->y[i] + estimator->gains.beta * (observed - estimator->y[i]);
-    double r = estimator->r[i] + estimator->gains.slow * (observed - estimator->r[i]);
-    estimator->y[i] = y;
-    estimator->r[i] = r;
-    show(estimator, i, y, r);
+    estimator->y[i] += estimator->gains.beta * (observed - estimator->y[i]);
+    estimator->r[i] += estimator->gains.slow * (observed - estimator->r[i]);
 }
 
 void tc_estimator_take(tc_estimator *estimator, size_t worker, size_t family, size_t block,
@@ -238,6 +235,8 @@ static void reset(double *to, const double *from, size_t count) { memcpy(to, fro
 
 const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     size_t sums = estimator->takes_forms ? 0 : estimator->first_observed;
+    for (size_t i = 0; i < estimator->observed_count; i++)
+        show(estimator, i);
     if (sums == 0 || !estimator->any_rows)
         return &estimator->measurement;
     reset(estimator->measurement.value, estimator->fixed.value, sums);
@@ -270,8 +269,6 @@ void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *snapshot) {
 }
 
 const tc_measurement *tc_estimator_review(tc_estimator *estimator) {
-    for (size_t i = 0; i < estimator->observed_count; i++)
-        show(estimator, i, estimator->y[i], estimator->r[i]);
     for (size_t f = 0; !estimator->takes_forms && f < estimator->model->family_count; f++) {
         tc_estimator_family *of = &estimator->families[f];
         for (size_t block = 0; of->has_rows && block < of->block_count; block++)

@@ -8,8 +8,12 @@
  *     agents       x_i <- argmin over X_i of f_i(x) + p_i.x + (regularization/2)|x|^2 + |x - x_i|^2/(2 step) proximal
  *     average      with weights k (k+1): of x_i by each agent, of mu by the cloud: the result of the run
  *
- * Prices are made of this round's sums, so a round takes two passes over the members. Round 1 has one more, the survey:
- * the first steps need the slopes that a pass of `answer` measures. */
+ * Prices are made of this round's sums, so all members are measured before the first is answered. One pass over the
+ * members answers round k and measures round k+1. Round 1 is measured by itself and has a survey: the first steps need
+ * the slopes that a pass of `answer` measures.
+ *
+ * A round that fails must leave the averages as they were. So x(k) goes into them when it is about to be overwritten,
+ * by x(k+2) or when the result is asked for; until then nothing of round k is lost. */
 #include "engine/inside.h"
 #include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
@@ -28,9 +32,10 @@ typedef struct tacit {
     uint64_t k;
     const tc_measurement *measured; /* in this round */
     tc_columns columns;             /* of the last pass of `answer` */
-    double gain;                    /* of this round's states in the averages */
-    double *average, *next_average; /* of the states, by coordinate; not of agents elsewhere */
-    double *result;                 /* the average of the multipliers */
+    double *average;                /* of the states, by coordinate; not of agents elsewhere */
+    double gain;      /* in the averages, of the states that the open round overwrites; 0: they are there */
+    double next_gain; /* the same of the next round */
+    double *result;   /* the average of the multipliers */
 } tacit;
 
 /* ---- filter and measure ------------------------------------------------------------------------------------------ */
@@ -39,8 +44,7 @@ static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
     tacit *method = self;
     (void)scalars; /* decide sets them */
     method->k = k;
-    tc_estimator_open(method->estimator, tc_controller_open(method->controller, k));
-    method->gain = tc_controller_average_gain(method->controller);
+    tc_estimator_open(method->estimator, tc_controller_gains(method->controller, k));
 }
 
 static tc_status measure(void *self, const tc_block_work *work) {
@@ -62,6 +66,7 @@ static void measure_whole(void *self) {
 
 static bool gather(void *self) {
     tacit *method = self;
+    tc_controller_open(method->controller, method->k);
     if (!method->takes_states)
         tc_estimator_take_forms(method->estimator, method->engine->released->constraints);
     method->measured = tc_estimator_close(method->estimator);
@@ -85,6 +90,8 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
     memcpy(next_mu, tc_controller_multipliers(method->controller),
            method->engine->model->constraint_count * sizeof(double));
     tc_estimator_price(method->estimator);
+    method->gain = method->next_gain;
+    method->next_gain = 0;
     return TC_ALL_FINITE;
 }
 
@@ -136,24 +143,31 @@ static size_t next_singles(void *self, const double *p, tc_answer_scalars scalar
 
 static void average(void *self, const double *all_x, size_t first, size_t count) {
     const tacit *method = self;
-    const double *restrict x = all_x + first, *restrict average = method->average + first;
-    double *restrict next = method->next_average + first;
+    const double *restrict x = all_x + first;
+    double *restrict average = method->average + first;
     double gain = method->gain;
-    for (size_t i = 0; i < count; i++)
-        next[i] = average[i] + gain * (x[i] - average[i]);
+    for (size_t i = 0; gain != 0 && i < count; i++)
+        average[i] += gain * (x[i] - average[i]);
 }
 
 static void settle(void *self) {
     tacit *method = self;
-    double *kept = method->average;
-    method->average = method->next_average;
-    method->next_average = kept;
+    method->next_gain = tc_controller_average_gain(method->controller);
     method->columns = tc_estimator_columns(method->estimator);
     memcpy(method->result, tc_controller_result(method->controller),
            method->engine->model->constraint_count * sizeof(double));
 }
 
-static const double *result_states(void *self) { return ((tacit *)self)->average; }
+/* After a round, the states before it are in next_x. */
+static const double *result_states(void *self) {
+    tacit *method = self;
+    method->gain = method->next_gain;
+    method->next_gain = 0;
+    if (method->average != NULL)
+        average(self, method->engine->next_x, 0, method->engine->model->state_count);
+    return method->average;
+}
+
 static const double *result_multipliers(void *self) { return ((tacit *)self)->result; }
 static const tc_feasibility *feasibility(void *self) { return tc_controller_feasibility(((tacit *)self)->controller); }
 
@@ -178,7 +192,6 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
     if (engine->agents == NULL)
         return made;
     made->average = TC_NEW(arena, double, model->state_count);
-    made->next_average = TC_NEW(arena, double, model->state_count);
     if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
         made->proximal = tc_proximal_new(arena, engine->agents, derivatives);
     if (made->proximal != NULL && engine->plan->adjacency == TC_ADJACENCY_DATA)
@@ -224,6 +237,7 @@ static bool resume(void *self, uint64_t round, const double *mu) {
 const tc_method_table tc_tacit_method = {
     .make = make,
     .bite = TC_ESTIMATOR_BITE,
+    .measures_ahead = true,
     .start = start,
     .open = open,
     .measure = measure,
