@@ -40,6 +40,22 @@ static void a_schedule_without_decay_is_constant(void **state) {
     }
 }
 
+static void rounds_scheduled_together_have_the_bits_of_each_alone(void **state) {
+    (void)state;
+    const double decays[] = {0, 0.3, 0.52, 1, 9.75, 20, 25};
+    for (size_t i = 0; i < sizeof decays / sizeof *decays; i++) {
+        tc_schedule schedule = {
+            .step = 0.01, .step_decay = decays[i], .regularization = 3, .regularization_decay = decays[i] / 3};
+        tc_schedule_ahead ahead = {0};
+        for (uint64_t far = 1; far < (UINT64_C(1) << 48) - 1000; far = far * 5 + 1)
+            for (uint64_t k = far; k < far + 3 * TC_ROUNDS_SCHEDULED; k++) {
+                tc_answer_scalars alone = tc_schedule_at(&schedule, k);
+                tc_answer_scalars found = tc_schedule_next(&schedule, &ahead, k);
+                assert_memory_equal(&found, &alone, sizeof found);
+            }
+    }
+}
+
 /* ---- outcomes ------------------------------------------------------------------------------------------------------
  */
 
@@ -243,6 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_schedule_is_a_power_of_the_round),
         cmocka_unit_test(a_schedule_without_decay_is_constant),
+        cmocka_unit_test(rounds_scheduled_together_have_the_bits_of_each_alone),
         cmocka_unit_test(rounds_beyond_the_horizon_are_refused_and_nothing_is_done),
         cmocka_unit_test(rounds_that_are_done_are_not_done_again),
         cmocka_unit_test(a_random_source_that_serves_another_run_is_refused),

@@ -86,19 +86,12 @@ tc_interval tc_ilog(tc_interval a) {
 
 /* ---- the evaluator's powers -------------------------------------------------------------------------------------- */
 
-/* exp(p log x), with log x and the product as sums of two doubles, so that the error does not grow with log x. */
 static double power(double x, double p) {
-    tc_log_parts l = tc_split_log(x);
-    double scale = l.k * TC_LN2_HIGH, sum = scale + l.f;
-    double low = tc_add_error(scale, l.f, sum) + (l.w + l.k * TC_LN2_LOW);
-    double high = sum + low;
-    low = tc_add_error(sum, low, high);
-    double product = p * high;
-    bool is_usual = fabs(product) <= 800;
-    double rest = fma(p, high, -product) + p * low; /* |rest| <= 2.1 u 800 */
-    tc_exp_parts e = tc_split_exp(tc_choose(is_usual, product, 0));
-    double usual = tc_scale(e.high + (e.low + (e.high + e.low) * rest), e.k);
-    return tc_choose(is_usual, usual, tc_choose(product > 0, HUGE_VAL, 0));
+    tc_power_parts parts = tc_split_power(x, p);
+    double exponent = parts.high;
+    bool is_usual = fabs(exponent) <= 800;
+    parts.high = tc_choose(is_usual, exponent, 0);
+    return tc_choose(is_usual, tc_join_power(parts), tc_choose(exponent > 0, HUGE_VAL, 0));
 }
 
 /* Zero is a state like any other: the power of 1 is computed in its place, and not taken. */

@@ -79,15 +79,12 @@ typedef struct tc_log_parts {
 
 static inline tc_log_parts tc_split_log(double x) {
     const uint64_t least = UINT64_C(0x3fe6a09e00000000); /* just below the root of 1/2 */
-    double offset = 0;
-    if (x < DBL_MIN) {
-        x *= 0x1p54;
-        offset = -54;
-    }
+    int32_t shift = x < DBL_MIN;                         /* a subnormal x times 2^54 is none */
+    x *= tc_power_of_two(shift *= 54);
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits += UINT64_C(0x3ff0000000000000) - least;
-    tc_log_parts l = {.k = (double)((int32_t)(bits >> 52) - 1023) + offset};
+    tc_log_parts l = {.k = (double)((int32_t)(bits >> 52) - 1023 - shift)};
     bits = (bits & UINT64_C(0x000fffffffffffff)) + least;
     memcpy(&x, &bits, sizeof x);
     /* log(1 + f) = f - f^2/2 + s (f^2/2 + R), s = f / (2 + f), R = 2 (s^2/3 + s^4/5 + ...) */
@@ -134,5 +131,26 @@ static inline double tc_log_proved(double x) {
 }
 
 double tc_pow_proved(double x, double p);
+
+/* p log x as a sum of two doubles, so that the error of its exponential does not grow with log x; x > 0 and finite. */
+typedef struct tc_power_parts {
+    double high, low; /* |low| <= 2.1 u 800 where |high| <= 800 */
+} tc_power_parts;
+
+static inline tc_power_parts tc_split_power(double x, double p) {
+    tc_log_parts l = tc_split_log(x);
+    double scale = l.k * TC_LN2_HIGH, sum = scale + l.f;
+    double low = tc_add_error(scale, l.f, sum) + (l.w + l.k * TC_LN2_LOW);
+    double high = sum + low;
+    low = tc_add_error(sum, low, high);
+    double product = p * high;
+    return (tc_power_parts){product, fma(p, high, -product) + p * low};
+}
+
+/* tc_pow_proved for |high| <= 800. No branches, so that a loop over it can be vectorised. */
+static inline double tc_join_power(tc_power_parts power) {
+    tc_exp_parts e = tc_split_exp(power.high);
+    return tc_scale(e.high + (e.low + (e.high + e.low) * power.low), e.k);
+}
 
 #endif

@@ -9,7 +9,6 @@
  * does not have: then mu_j may have either sign (docs/paper.md). */
 #include "engine/published/published.h"
 
-#include "calculus/interval/elementary.h"
 #include "engine/inside.h"
 #include "solver/project/set.h"
 
@@ -18,27 +17,18 @@
 typedef struct published {
     const tc_engine *engine; /* has mu(k), and g^ and J^ in engine->released */
     tc_jacobian *jacobian;   /* from J^ to answers */
+    tc_schedule_ahead schedule;
     double dual_radius;      /* R */
     double *moved, *scratch; /* by constraint */
     const bool *is_constant; /* by constraint: mu_j = 0, whatever noise the paper's scheme adds to g_j */
     double ***entries;       /* by worker: [shared entry][k], the block's J^ */
 } published;
 
-/* ---- gamma_k = gamma-bar k^-c2,  alpha_k = alpha-bar k^-c1     paper: the schedule ---- */
-
-static double decayed(double first, double k, double decay) { /* k is below 2^48, hence exact */
-    return decay == 0 ? first : first * tc_pow_proved(k, -decay);
-}
-
-tc_answer_scalars tc_schedule_at(const tc_schedule *schedule, uint64_t k) {
-    return (tc_answer_scalars){.step = decayed(schedule->step, (double)k, schedule->step_decay),
-                               .regularization =
-                                   decayed(schedule->regularization, (double)k, schedule->regularization_decay)};
-}
+/* ---- gamma_k and alpha_k: schedule.c ---- */
 
 static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
-    const published *method = self;
-    *scalars = tc_schedule_at(&method->engine->model->schedule, k);
+    published *method = self;
+    *scalars = tc_schedule_next(&method->engine->model->schedule, &method->schedule, k);
 }
 
 /* ---- release: the blocks' shares of the sums that g^ is made of ---- */

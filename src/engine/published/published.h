@@ -9,6 +9,15 @@
  */
 tc_answer_scalars tc_schedule_at(const tc_schedule *schedule, uint64_t k);
 
+/* The same for a run that goes from round to round, in a tenth of the time: powers of many rounds side by side. Begin
+ * with zeros. */
+enum { TC_ROUNDS_SCHEDULED = 32 };
+typedef struct tc_schedule_ahead {
+    uint64_t first; /* round; 0 for none */
+    double steps[TC_ROUNDS_SCHEDULED], regularizations[TC_ROUNDS_SCHEDULED];
+} tc_schedule_ahead;
+tc_answer_scalars tc_schedule_next(const tc_schedule *schedule, tc_schedule_ahead *ahead, uint64_t k);
+
 /* The paper's two updates before their projections, for numbers and for vectors of numbers. This is the one place of
  * these operations and of their order: every bit of a run depends on it.
  *
