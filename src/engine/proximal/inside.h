@@ -50,6 +50,7 @@ typedef struct tc_proximal_family { /* members of a family that are computed in 
     tc_fixed_curvature *curvatures;  /* by component: rows and weighted; lines use the rows */
     tc_tape *seconds;                /* rows and weighted: what varies of the curvatures */
     tc_tape *both;                   /* lines and Newton: first derivatives, then second */
+    tc_program *both_at_point;       /* the same for a family of one, in less time; or NULL */
     size_t *second_at;               /* Newton: their places in the lower triangle, or on the diagonal */
     tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
     tc_interior **lifted;            /* kinks and bends, by worker: the objective without, in more variables */
@@ -80,7 +81,8 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *hessian, *factor, *slope, *pull, *side, *response, *noise;
     size_t *free;
     int8_t *holds;
-    double *gathered; /* 2 dim rows: p and x of members that do not follow each other */
+    double *point, *program, *values; /* of programs: by coordinate, their work and results */
+    double *gathered;                 /* 2 dim rows: p and x of members that do not follow each other */
     const double **gathered_at;
     uint64_t inaccurate;
     char apart[64]; /* keeps threads off each other's cache lines */
@@ -91,9 +93,12 @@ typedef struct tc_proximal_groups { /* of one family */
     size_t count;
 } tc_proximal_groups;
 
+typedef struct tc_proximal_formulas tc_proximal_formulas; /* families of one whose step is a formula (formulas.c) */
+
 struct tc_proximal {
     tc_agents *agents;
     tc_proximal_groups *families;
+    tc_proximal_formulas *formulas;
     tc_proximal_work *works;
     const double **p_at, **x_at; /* by worker: rows of singles */
     double **next_at;
@@ -193,6 +198,18 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     x = x < lower ? lower : x;
     return x > upper ? upper : x;
 }
+
+/* ---- families of one whose step is a formula, all together (formulas.c) ------------------------------------------ */
+
+/* A program keeps an array of all coordinates: only for models of so many. */
+enum { TC_MOST_POINT = 1 << 14 };
+
+tc_proximal_formulas *tc_proximal_formulas_new(tc_arena *arena, const tc_proximal *proximal);
+bool tc_proximal_has_formula(const tc_proximal_formulas *formulas, size_t family);
+/* By coordinate, as tc_proximal_rows one by one, with the same bits. False where something is not finite; next is then
+ * undefined. */
+bool tc_proximal_formulas_step(const tc_proximal_formulas *formulas, size_t worker, const double *p,
+                               tc_answer_scalars scalars, const double *x, double *next);
 
 /* ---- which members are computed in the same way (groups.c) ------------------------------------------------------- */
 

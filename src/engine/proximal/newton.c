@@ -199,7 +199,7 @@ static void load_units(const tc_proximal_block *b, size_t c) {
 static void set_busy(tc_proximal_work *work, size_t count) {
     for (size_t k = 0; k < count; k++)
         work->busy[k] = 1;
-    for (size_t k = count; k < TC_LANES; k++)
+    for (size_t k = count; k % TC_PROXIMAL_PACK != 0; k++) /* they only fill up the last pack */
         work->busy[k] = 0;
 }
 

@@ -101,7 +101,8 @@ static bool is_smooth(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, 
     return !jumps;
 }
 
-static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_family *made) {
+static void find_derivatives(tc_arena *arena, const tc_model *model, tc_proximal_family *made) {
+    const tc_dag *dag = model->dag;
     const tc_family_derivatives *d = made->derivatives;
     size_t firsts = d->objective_first_count, count = firsts + d->objective_second_count;
     tc_expr *roots = TC_NEW(arena, tc_expr, count);
@@ -116,6 +117,8 @@ static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_fam
             made->curvatures[d->objective_second[i].column].row = (int32_t)(firsts + i);
     }
     made->both = tc_tape_new(arena, dag, roots, count);
+    if (made->members == NULL && made->of->family->count == 1 && model->state_count <= TC_MOST_POINT)
+        made->both_at_point = tc_program_new(arena, model, roots, count);
     made->is_smooth = is_smooth(arena, dag, roots, count);
     made->second_at = TC_NEW(arena, size_t, d->objective_second_count);
     for (size_t i = 0; i < d->objective_second_count; i++) {
@@ -166,7 +169,7 @@ static void choose_way(tc_arena *arena, const tc_proximal *proximal, tc_proximal
         find_curvatures(arena, model->dag, made, diagonal);
     if (made->way == TC_PROXIMAL_ROWS && made->of->projector->form == TC_PROJECTOR_BOX)
         return;
-    find_derivatives(arena, model->dag, made);
+    find_derivatives(arena, model, made);
     if (made->way == TC_PROXIMAL_LINES)
         return;
     /* For members on which Newton's method fails. Made for any number of families, since an agent alone on its
@@ -184,7 +187,7 @@ static void choose_way(tc_arena *arena, const tc_proximal *proximal, tc_proximal
 }
 
 typedef struct work_sizes {
-    size_t dim, newton_dim, columns, tape, roots, scratch, gathered;
+    size_t dim, newton_dim, columns, tape, roots, scratch, gathered, point, program;
 } work_sizes;
 
 static void count_in(const tc_proximal_family *of, work_sizes *most) {
@@ -205,6 +208,10 @@ static void count_in(const tc_proximal_family *of, work_sizes *most) {
         most->scratch = larger(most->scratch, tc_newton_scratch(dim, of->is_diagonal));
     if (of->members != NULL)
         most->gathered = larger(most->gathered, dim);
+    if (of->both_at_point != NULL) {
+        most->point = larger(most->point, of->of->family->first_coord + dim);
+        most->program = larger(most->program, tc_program_work(of->both_at_point));
+    }
 }
 
 static work_sizes find_sizes(const tc_proximal *proximal) {
@@ -242,6 +249,9 @@ static void new_work(tc_arena *arena, const work_sizes *most, tc_proximal_work *
     work->holds = TC_NEW(arena, int8_t, n);
     work->response = TC_NEW(arena, double, n);
     work->noise = TC_NEW(arena, double, n);
+    work->point = TC_NEW(arena, double, most->point);
+    work->program = TC_NEW(arena, double, most->program);
+    work->values = TC_NEW(arena, double, most->roots);
     work->gathered = TC_NEW(arena, double, 2 * most->gathered * TC_LANES);
     work->gathered_at = TC_NEW(arena, const double *, 2 * most->gathered);
     for (size_t r = 0; r < 2 * most->gathered; r++)
@@ -266,6 +276,7 @@ tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_deriva
     proximal->next_at = TC_NEW(arena, double *, agents->workers *most.dim);
     for (size_t w = 0; w < agents->workers; w++)
         new_work(arena, &most, &proximal->works[w]);
+    proximal->formulas = tc_proximal_formulas_new(arena, proximal);
     return proximal;
 }
 
@@ -312,8 +323,25 @@ void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row) 
         row[k] = numbers.value;
 }
 
+/* Families of one share the work of programs, so constants are written anew. */
+static void evaluate_point(const tc_proximal_block *b, const double *rows) {
+    const tc_program *program = b->family->both_at_point;
+    const tc_family *family = b->family->of->family;
+    tc_proximal_work *work = b->work;
+    for (size_t c = 0; c < family->dim; c++)
+        work->point[family->first_coord + c] = rows[c * TC_LANES];
+    tc_program_prepare(program, work->program);
+    tc_program_eval(program, work->point, NULL, work->program, work->values);
+    for (size_t r = 0; r < tc_tape_root_count(b->family->both); r++)
+        work->out_at[r][0] = work->values[r];
+}
+
 void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows, size_t count) {
     tc_proximal_work *work = b->work;
+    if (tape == b->family->both && b->family->both_at_point != NULL) {
+        evaluate_point(b, rows);
+        return;
+    }
     for (size_t c = 0; c < b->family->of->family->dim; c++)
         work->state_at[c] = rows + c * TC_LANES;
     const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
@@ -480,9 +508,10 @@ size_t tc_proximal_next_singles(tc_proximal *proximal, size_t worker, const doub
     const double **p_at = proximal->p_at + worker * proximal->most_dim;
     const double **x_at = proximal->x_at + worker * proximal->most_dim;
     double **next_at = proximal->next_at + worker * proximal->most_dim;
+    bool has_formulas = tc_proximal_formulas_step(proximal->formulas, worker, p, scalars, x, next);
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
-        if (family->count != 1)
+        if (family->count != 1 || (has_formulas && tc_proximal_has_formula(proximal->formulas, f)))
             continue;
         for (size_t c = 0; c < family->dim; c++) {
             p_at[c] = p + family->first_coord + c;
