@@ -75,7 +75,8 @@ static void run_problem(const char *path, tc_mechanism mechanism) {
     if (mechanism == TC_MECHANISM_GAUSSIAN)
         options.delta = 1e-5;
     bench_problem problem = bench_load(path, &options);
-    const tc_reference *reference = tc_reference_solve(problem.arena, problem.model, problem.derivatives, 1e-8, NULL);
+    const tc_reference *reference =
+        tc_reference_solve(problem.arena, problem.model, problem.derivatives, 1e-8, 1, NULL);
     if (!reference->is_solution)
         bench_fail("a problem has no reference solution");
     for (size_t v = 0; v < VARIANTS; v++)

@@ -35,8 +35,9 @@ static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup,
     asked->problem = setup->problem;
     if (setup->problem != NULL || !setup->sound || setup->model->constraint_count == 0)
         return TC_OK;
-    const tc_reference *reference = tc_reference_solve(call->work.arena, setup->model, setup->derivatives,
-                                                       call->options.tolerance, call->work.monitor);
+    const tc_reference *reference =
+        tc_reference_solve(call->work.arena, setup->model, setup->derivatives, call->options.tolerance,
+                           call->options.threads, call->work.monitor);
     double sum = 0;
     if (reference->outcome == TC_SOLVE_INTERRUPTED)
         return TC_INTERRUPTED;

@@ -112,7 +112,7 @@ static tc_status solve(tc_api_call *call) {
         return status;
     tc_solution *solution = TC_NEW(call->work.arena, tc_solution, 1);
     *solution = tc_solution_find(call->work.arena, loaded->model, loaded->derivatives, call->options.tolerance,
-                                 call->work.monitor);
+                                 call->options.threads, call->work.monitor);
     result->model = loaded->model;
     result->of.solve = solution;
     result->holds = tc_solution_holds(solution);

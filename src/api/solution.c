@@ -6,12 +6,12 @@
 #include <math.h>
 
 tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
-                             const tc_monitor *monitor) {
+                             size_t threads, const tc_monitor *monitor) {
     static const tc_analysis_options wishes = {.only_assumptions = true};
     const tc_analysis *assumptions = tc_analysis_run(arena, model, derivatives, &wishes, monitor);
     return (tc_solution){.model = model,
                          .assumptions = assumptions->interrupted ? NULL : assumptions,
-                         .reference = tc_reference_solve(arena, model, derivatives, tolerance, monitor)};
+                         .reference = tc_reference_solve(arena, model, derivatives, tolerance, threads, monitor)};
 }
 
 bool tc_solution_is_convex(const tc_solution *solution) {

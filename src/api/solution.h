@@ -14,7 +14,7 @@ typedef struct tc_solution {
 
 /* Judges the assumptions, and solves in any case. */
 tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
-                             const tc_monitor *monitor);
+                             size_t threads, const tc_monitor *monitor);
 
 /* Functions that are proved convex and smooth: without that a saddle point is no more than a stationary point. */
 bool tc_solution_is_convex(const tc_solution *solution);

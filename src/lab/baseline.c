@@ -52,11 +52,11 @@ static const tc_baseline *measured(tc_arena *arena, const tc_model *model, const
 }
 
 const tc_baseline *tc_baseline_of_zero_prices(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                              const tc_reference *reference, double tolerance,
+                                              const tc_reference *reference, double tolerance, size_t threads,
                                               const tc_monitor *monitor) {
     lone_problem lone;
     leave_alone(arena, model, derivatives, &lone);
-    const tc_reference *found = tc_reference_solve(arena, &lone.model, &lone.derivatives, tolerance, monitor);
+    const tc_reference *found = tc_reference_solve(arena, &lone.model, &lone.derivatives, tolerance, threads, monitor);
     if (found->outcome == TC_SOLVE_INTERRUPTED || found->outcome == TC_INFEASIBLE_SUSPECTED)
         return NULL;
     return measured(arena, model, reference, found->x);

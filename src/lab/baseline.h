@@ -17,7 +17,7 @@ typedef struct tc_baseline {
 
 /* NULL where a private set is empty, and after an interrupt. tolerance: of each agent's optimality. */
 const tc_baseline *tc_baseline_of_zero_prices(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                              const tc_reference *reference, double tolerance,
+                                              const tc_reference *reference, double tolerance, size_t threads,
                                               const tc_monitor *monitor);
 /* NULL where an agent has none. */
 const tc_baseline *tc_baseline_of_slater(tc_arena *arena, const tc_model *model, const tc_reference *reference);

@@ -113,7 +113,9 @@ static void judge_side(const least_norm *search, solution_side *side, bool felt)
 }
 
 /* Accurate enough, even without the last digits. */
-static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L && result.residual <= 1e-13L; }
+static bool is_usable(tc_interior_result result) {
+    return result.gap <= 1e-22L && result.residual <= fmaxl(1e-13L, 4 * result.rounding);
+}
 
 enum { MOST_WEAKENINGS = 3 };
 
@@ -202,6 +204,7 @@ typedef struct solution_attempt {
     tc_interior *solver;
     tc_interior_options options;
     double tolerance;
+    tc_team *team;
     bool is_lifted;
     double *x, *mu;
 } solution_attempt;
@@ -393,7 +396,7 @@ static bool is_near_enough(const solution_attempt *a, const least_norm *search) 
 
 static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *derivatives, bool is_provisional,
                   const tc_monitor *monitor) {
-    a->solver = tc_interior_model(arena, a->model, derivatives, 1e-8L);
+    a->solver = tc_interior_model(arena, a->model, derivatives, 1e-8L, a->team);
     a->options = (tc_interior_options){
         .gap = 1e-30L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
     least_norm *search = new_search(arena, a->model, a->solver, &a->options);
@@ -451,8 +454,9 @@ typedef struct solution_way {
 } solution_way;
 
 static void attempt(tc_arena *arena, tc_reference *best, const tc_model *model, const solution_way *way,
-                    double tolerance, const tc_monitor *monitor) {
-    solution_attempt a = {.best = best, .model = model, .tolerance = tolerance, .is_lifted = way->is_lifted};
+                    double tolerance, tc_team *team, const tc_monitor *monitor) {
+    solution_attempt a = {
+        .best = best, .model = model, .tolerance = tolerance, .is_lifted = way->is_lifted, .team = team};
     a.judge = tc_judge_new(arena, model, way->judged);
     a.x = TC_NEW(arena, double, model->state_count);
     a.mu = TC_NEW(arena, double, model->constraint_count);
@@ -473,16 +477,16 @@ static void take(tc_reference *best, const tc_reference *other, const tc_model *
 /* Where curvature jumps, Newton's method can fail: then the form in which it does not jump is solved. Its steps judge
  * well where curvature is large, gradients where it is small. */
 static void attempt_all(tc_arena *arena, tc_reference *best, const tc_model *model, const tc_derivatives *derivatives,
-                        double tolerance, const tc_monitor *monitor) {
+                        double tolerance, tc_team *team, const tc_monitor *monitor) {
     const tc_derivatives *lifted = tc_without_bends(arena, model, derivatives);
     const solution_way ways[] = {{derivatives, derivatives, false, lifted != NULL},
                                  {lifted, lifted, true, false},
                                  {lifted, derivatives, true, false},
                                  {derivatives, derivatives, false, false}};
-    attempt(arena, best, model, &ways[0], tolerance, monitor);
+    attempt(arena, best, model, &ways[0], tolerance, team, monitor);
     for (size_t w = 1; w < sizeof ways / sizeof *ways && lifted != NULL && best->outcome == TC_INACCURATE; w++) {
         tc_reference *other = new_reference(arena, model);
-        attempt(arena, other, model, &ways[w], tolerance, monitor);
+        attempt(arena, other, model, &ways[w], tolerance, team, monitor);
         if (other->outcome != TC_INACCURATE || other->residual < best->residual)
             take(best, other, model);
         else
@@ -491,11 +495,11 @@ static void attempt_all(tc_arena *arena, tc_reference *best, const tc_model *mod
 }
 
 static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                  double tolerance, const tc_monitor *monitor) {
+                                  double tolerance, tc_team *team, const tc_monitor *monitor) {
     tc_reference *best = new_reference(arena, model);
     tc_mark mark = tc_arena_mark(arena);
     if (all_sets_hold_points(arena, model)) {
-        attempt_all(arena, best, model, derivatives, tolerance, monitor);
+        attempt_all(arena, best, model, derivatives, tolerance, team, monitor);
         tc_arena_rewind(arena, mark);
         if (best->outcome == TC_INACCURATE && is_infeasible(arena, model, derivatives, monitor, best))
             best->outcome = TC_INFEASIBLE_SUSPECTED;
@@ -508,13 +512,40 @@ static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const 
     return best;
 }
 
+/* The threads end with the work, whatever becomes of it. */
+static tc_reference *solve_on_threads(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                      double tolerance, size_t threads, const tc_monitor *monitor) {
+    if (threads == 1 || model->agent_count <= TC_PART_MEMBERS)
+        return solve_moving(arena, model, derivatives, tolerance, NULL, monitor);
+    tc_arena *own = tc_arena_new(0);
+    if (own == NULL)
+        tc_raise(arena, TC_NO_MEMORY);
+    tc_escape escape;
+    tc_team *volatile team = NULL;
+    tc_reference *volatile best = NULL;
+    tc_status status = TC_TRY(own, &escape);
+    if (status == TC_OK)
+        team = tc_team_new(own, threads);
+    tc_escape_end(own, &escape);
+    if (status == TC_OK) {
+        status = TC_TRY(arena, &escape);
+        if (status == TC_OK)
+            best = solve_moving(arena, model, derivatives, tolerance, team, monitor);
+        tc_escape_end(arena, &escape);
+    }
+    tc_arena_free(own);
+    if (status != TC_OK)
+        tc_raise(arena, status);
+    return best;
+}
+
 /* Of all multipliers of a constant row, 0 has the least norm. */
 tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                 double tolerance, const tc_monitor *monitor) {
+                                 double tolerance, size_t threads, const tc_monitor *monitor) {
     const tc_moving *moving = tc_moving_rows(arena, model, derivatives);
     if (moving == NULL)
-        return solve_moving(arena, model, derivatives, tolerance, monitor);
-    tc_reference *best = solve_moving(arena, &moving->model, &moving->derivatives, tolerance, monitor);
+        return solve_on_threads(arena, model, derivatives, tolerance, threads, monitor);
+    tc_reference *best = solve_on_threads(arena, &moving->model, &moving->derivatives, tolerance, threads, monitor);
     double *mu = TC_NEW(arena, double, model->constraint_count + 1);
     for (size_t j = 0; j < moving->model.constraint_count; j++)
         mu[moving->row[j]] = best->mu[j];

@@ -36,9 +36,10 @@ typedef struct tc_reference {
     size_t iterations;
 } tc_reference;
 
-/* For whole problems (TC_ROLE_WHOLE) only. tolerance: of the residual. */
+/* For whole problems (TC_ROLE_WHOLE) only. tolerance: of the residual. threads: how many may work, 0 for all
+ * processors; no bit depends on it. */
 tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                 double tolerance, const tc_monitor *monitor);
+                                 double tolerance, size_t threads, const tc_monitor *monitor);
 
 /* ---- certificate.c: how far a point z = (x, mu) is from a saddle point, from the problem alone ---- */
 

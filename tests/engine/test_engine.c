@@ -240,7 +240,7 @@ static void without_noise_the_papers_example_converges_to_the_reference_solution
     options.mechanism = TC_MECHANISM_NONE;
     options.rounds = 1e6;
     const tc_plan *plan = planned_plan(&p, &options);
-    const tc_reference *solution = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, NULL);
+    const tc_reference *solution = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, 1, NULL);
     errors start = run_without_noise(&p, plan, solution, 0), before = start;
     assert_true(fabs(start.x - 13.19) < 0.01 && fabs(start.mu - 2.169) < 0.001);
     for (uint64_t k = 1000; k <= 100000; k *= 10) {

@@ -31,7 +31,7 @@ static int increasing(const void *a, const void *b) {
 static method_errors medians(const char *text, const method_options *asked, size_t seeds) {
     double x[64], mu[64];
     planned p = planned_problem("equalities.tacit", text);
-    const tc_reference *solution = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, NULL);
+    const tc_reference *solution = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, 1, NULL);
     const tc_plan *plan = method_plan(&p, asked);
     const tc_tacit_facts *facts = method_facts(&p, plan, asked);
     assert_int_equal(solution->outcome, TC_SOLVED);

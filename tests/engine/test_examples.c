@@ -8,7 +8,7 @@ static const tc_reference *solve(tc_arena *arena, const char *name) {
     const char *path = tc_arena_format(arena, "%s/examples/%s.tacit", TACIT_SOURCE_DIR, name);
     if (tc_model_load(arena, path, NULL, &messages, &model) != TC_OK)
         fail_msg("%s", tc_buffer_text(&messages));
-    return tc_reference_solve(arena, model, tc_derive(arena, model), 1e-8, NULL);
+    return tc_reference_solve(arena, model, tc_derive(arena, model), 1e-8, 1, NULL);
 }
 
 static void the_papers_example_has_the_published_norms(void **state) {

@@ -24,7 +24,7 @@ static int increasing(const void *a, const void *b) {
 /* Medians over seeds. */
 static method_errors medians(planned *p, const method_options *asked, size_t seeds) {
     double x[64], mu[64];
-    const tc_reference *solution = tc_reference_solve(p->arena, p->model, p->derivatives, 1e-8, NULL);
+    const tc_reference *solution = tc_reference_solve(p->arena, p->model, p->derivatives, 1e-8, 1, NULL);
     const tc_plan *plan = method_plan(p, asked);
     const tc_tacit_facts *facts = method_facts(p, plan, asked);
     for (size_t s = 0; s < seeds; s++) {

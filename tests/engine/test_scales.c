@@ -14,7 +14,7 @@ static void near_to(const char *text, const char *what, const double *found, con
 
 static void expect(const char *text, const double *x, const double *mu) {
     problem p = problem_of(text);
-    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, NULL);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, 1e-8, 1, NULL);
     assert_int_equal(found->outcome, TC_SOLVED);
     near_to(text, "x", found->x, x, p.model->state_count);
     near_to(text, "mu", found->mu, mu, mu == NULL ? 0 : p.model->constraint_count);

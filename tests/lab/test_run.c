@@ -41,15 +41,16 @@ static bench bench_of(const char *text) {
     bench b = {.p = problem_of(text)};
     size_t count;
     const uint64_t *grid = tc_grid(b.p.arena, ROUNDS, 3, &count);
-    b.experiment = (tc_experiment){.plan = plan_of(&b.p, TC_MECHANISM_UNSET, NAN),
-                                   .model = b.p.model,
-                                   .derivatives = b.p.derivatives,
-                                   .reference = tc_reference_solve(b.p.arena, b.p.model, b.p.derivatives, 1e-8, NULL),
-                                   .dual_radius = 10,
-                                   .rounds = ROUNDS,
-                                   .grid = grid,
-                                   .grid_count = count,
-                                   .threads = 2};
+    b.experiment =
+        (tc_experiment){.plan = plan_of(&b.p, TC_MECHANISM_UNSET, NAN),
+                        .model = b.p.model,
+                        .derivatives = b.p.derivatives,
+                        .reference = tc_reference_solve(b.p.arena, b.p.model, b.p.derivatives, 1e-8, 1, NULL),
+                        .dual_radius = 10,
+                        .rounds = ROUNDS,
+                        .grid = grid,
+                        .grid_count = count,
+                        .threads = 2};
     return b;
 }
 

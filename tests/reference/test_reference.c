@@ -7,7 +7,7 @@ static const double TOLERANCE = 1e-8;
 /* Solves, and compares with the least-norm solution worked out by hand. */
 static void expect(const char *text, double accuracy, const double *x, const double *mu) {
     problem p = problem_of(text);
-    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
     assert_int_equal(found->outcome, TC_SOLVED);
     assert_true(found->residual <= TOLERANCE);
     for (size_t i = 0; x != NULL && i < p.model->state_count; i++)
@@ -195,7 +195,7 @@ static void fixed_components_stay_fixed(void **state) {
 
 static tc_reference_outcome outcome_of(const char *text, double *violation) {
     problem p = problem_of(text);
-    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
     tc_reference_outcome outcome = found->outcome;
     *violation = found->max_violation;
     problem_free(&p);
@@ -231,7 +231,7 @@ static void equalities_that_exclude_each_other_are_marked(void **state) {
                            "constraint one: a[1].x + a[2].x == 1\n"
                            "constraint two: a[3].x + a[4].x == 1\n"
                            "constraint all: sum(a: x) == 2.25\n");
-    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
     assert_int_equal(found->outcome, TC_INFEASIBLE_SUSPECTED);
     assert_non_null(found->conflict);
     for (size_t j = 0; j < 4; j++)
@@ -240,7 +240,7 @@ static void equalities_that_exclude_each_other_are_marked(void **state) {
     p = problem_of("agents a[i in 1..4] { state x in [0, 1]; private minimize x^2 }\n"
                    "constraint fine: a[1].x == a[2].x\n"
                    "constraint much: sum(a: x) == 5\n");
-    found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
     assert_int_equal(found->outcome, TC_INFEASIBLE_SUSPECTED);
     assert_true(!found->conflict[0] && found->conflict[1] && fabs(found->max_violation - 1) < 1e-3);
     problem_free(&p);
@@ -256,7 +256,7 @@ static void interruption_gives_the_best_point_so_far(void **state) {
                                "constraint c: sum(a: x) <= 100\n");
         tc_monitor monitor = {.interrupted = stop_later, .context = &patience};
         asked = 0;
-        const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, &monitor);
+        const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, &monitor);
         assert_int_equal(found->outcome, TC_SOLVE_INTERRUPTED);
         assert_true(isfinite(found->residual) && isfinite(found->objective));
         for (size_t i = 0; i < p.model->state_count; i++)
@@ -276,7 +276,7 @@ static void solve_roomy(tc_arena *arena, bool *solved) {
     tc_status status = tc_model_parse(arena, "test.tacit", ROOMY, strlen(ROOMY), NULL, &messages, &model);
     if (status != TC_OK)
         tc_raise(arena, status);
-    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, NULL)->outcome == TC_SOLVED;
+    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, 1, NULL)->outcome == TC_SOLVED;
 }
 
 static tc_status solve_within(size_t limit, bool *solved) {

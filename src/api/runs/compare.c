@@ -8,11 +8,11 @@
 /* ---- what to compare with ---- */
 
 void tc_compare_baselines(tc_work *work, const tc_setup *setup, const tc_reference *reference, double tolerance,
-                          tc_comparison *made) {
+                          size_t threads, tc_comparison *made) {
     double began = tc_seconds();
     if (setup->model->constraint_count > 0) {
         made->zero = tc_baseline_of_zero_prices(work->arena, setup->model, setup->derivatives, reference, tolerance,
-                                                work->monitor);
+                                                threads, work->monitor);
         made->slater = tc_baseline_of_slater(work->arena, setup->model, reference);
     }
     made->seconds += tc_seconds() - began;
@@ -191,7 +191,7 @@ tc_status tc_compare(tc_work *work, const tc_compared *what, tc_comparison *made
     tc_status status = TC_OK;
     tc_record *quiet = NULL;
     if (!what->no_reference)
-        tc_compare_baselines(work, what->setup, what->reference, what->tolerance, made);
+        tc_compare_baselines(work, what->setup, what->reference, what->tolerance, what->threads, made);
     judge(work->arena, what, made);
     if (!what->has_noise) {
         tc_compare_noise_free(work, what, what->count == 0 ? NULL : what->records, made);

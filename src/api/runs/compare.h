@@ -44,7 +44,7 @@ tc_status tc_compare(tc_work *work, const tc_compared *what, tc_comparison *made
 
 /* A problem's two baselines alone. */
 void tc_compare_baselines(tc_work *work, const tc_setup *setup, const tc_reference *reference, double tolerance,
-                          tc_comparison *made);
+                          size_t threads, tc_comparison *made);
 
 /* What this record, of a run without noise, says of the method: made->noise_free, arrival and advice. NULL: nothing. */
 void tc_compare_noise_free(tc_work *work, const tc_compared *what, const tc_record *record, tc_comparison *made);

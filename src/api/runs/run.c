@@ -47,9 +47,10 @@ static void judge_target(tc_work *work, tc_setup *setup, tc_run_target *target) 
     tc_work_say(work, "%s", target->warning);
 }
 
-tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, tc_run_target *target) {
+tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, size_t threads, tc_run_target *target) {
     double began = tc_seconds();
-    target->reference = tc_reference_solve(work->arena, setup->model, setup->derivatives, tolerance, work->monitor);
+    target->reference =
+        tc_reference_solve(work->arena, setup->model, setup->derivatives, tolerance, threads, work->monitor);
     target->seconds = tc_seconds() - began;
     if (target->reference->outcome == TC_SOLVE_INTERRUPTED)
         return TC_INTERRUPTED;
@@ -310,7 +311,7 @@ static tc_status prepare(run_job *job) {
         return TC_OK;
     }
     if (!job->options.no_reference)
-        status = tc_run_target_find(&call->work, job->setup, call->options.tolerance, &output->target);
+        status = tc_run_target_find(&call->work, job->setup, call->options.tolerance, output->threads, &output->target);
     return status == TC_OK ? record_cost(job) : status;
 }
 

@@ -20,7 +20,8 @@ typedef struct tc_run_target {
 } tc_run_target;
 
 /* Finds the reference solution. Warns where nothing should be measured against it. */
-tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, tc_run_target *target) TC_MUST_USE;
+tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, size_t threads,
+                             tc_run_target *target) TC_MUST_USE;
 
 /* ---- run ---- */
 

@@ -220,7 +220,7 @@ static void weigh(sweep_job *job, tc_sweep *sweep) {
     const tc_compared what = {
         .setup = job->setup, .reference = output->target.reference, .has_noise = true, .threads = output->threads};
     if (!job->options.no_reference && !sweep->interrupted)
-        tc_compare_baselines(work, job->setup, output->target.reference, job->call->options.tolerance,
+        tc_compare_baselines(work, job->setup, output->target.reference, job->call->options.tolerance, output->threads,
                              &output->comparison);
     if (sweep->without_noise->outcome != TC_ENGINE_INTERRUPTED)
         tc_compare_noise_free(work, &what, sweep->without_noise, &output->comparison);
@@ -266,7 +266,7 @@ static tc_status sweep_all(sweep_job *job) {
     output->reason = job->setup->problem;
     tc_status status = make_plans(job, plans, methods, &noise_free, &output->reason);
     if (status == TC_OK && output->reason == NULL && !job->options.no_reference)
-        status = tc_run_target_find(work, job->setup, job->call->options.tolerance, &output->target);
+        status = tc_run_target_find(work, job->setup, job->call->options.tolerance, output->threads, &output->target);
     if (status != TC_OK || output->reason != NULL)
         return status;
     collect_warnings(work->arena, methods, job->count, output);

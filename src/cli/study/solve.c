@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-enum { JSON, TOLERANCE, FULL };
+enum { JSON, TOLERANCE, THREADS, FULL };
 
 static const tc_option options[] = {
     [JSON] = TC_JSON_OPTION,
@@ -11,6 +11,7 @@ static const tc_option options[] = {
                    .most = 1,
                    .standard = "1e-8",
                    .text = "Stop when the residual of the saddle point conditions is at most T."},
+    [THREADS] = TC_SETUP_THREADS,
     [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and multiplier, however many."},
 };
 
@@ -25,6 +26,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_study_begin(&study, cli, "solve");
     study.options.full = arguments->values[FULL].flag;
     study.options.tolerance = arguments->values[TOLERANCE].real;
+    study.options.threads = arguments->values[THREADS].given ? (size_t)arguments->values[THREADS].integer : 0;
     tc_status status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;

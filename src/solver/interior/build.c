@@ -25,10 +25,9 @@ static size_t gather_seconds(tc_expr *roots, size_t at, const tc_second *list, s
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static void init_kinks(tc_arena *arena, tc_group *group, const tc_dag *dag) {
-    tc_group_tapes *tapes = &group->tapes;
+/* Scratch for the evaluation of TC_LANES members. */
+static void own_kinks(tc_arena *arena, const tc_group *group, tc_group_tapes *tapes) {
     size_t inputs = group->states + group->family->column_count;
-    tapes->kinks = tc_tape_new(arena, dag, group->lift->kinks, group->kinks);
     tapes->enclose_work = TC_NEW(arena, tc_interval, tc_tape_work(tapes->kinks));
     tapes->ranges = TC_NEW(arena, tc_interval, inputs + group->kinks);
     tapes->range_at = TC_NEW(arena, const tc_interval *, inputs);
@@ -37,6 +36,33 @@ static void init_kinks(tc_arena *arena, tc_group *group, const tc_dag *dag) {
         tapes->range_at[i] = &tapes->ranges[i];
     for (size_t t = 0; t < group->kinks; t++)
         tapes->kink_at[t] = &tapes->ranges[inputs + t];
+}
+
+static void own_tapes(tc_arena *arena, const tc_group *group, tc_group_tapes *tapes) {
+    size_t work = 0, most = tapes->most_outputs, inputs = group->states + group->kinks;
+    const tc_tape *all[] = {tapes->values, tapes->firsts, tapes->seconds};
+    for (size_t t = 0; t < 3; t++)
+        if (all[t] != NULL)
+            work = larger(work, tc_tape_work(all[t]));
+    tapes->work = TC_NEW(arena, tc_real, work);
+    tapes->states = TC_NEW(arena, tc_real, inputs * TC_LANES);
+    tapes->outputs = TC_NEW(arena, tc_real, most * TC_LANES);
+    tapes->state_at = TC_NEW(arena, const tc_real *, inputs);
+    tapes->output_at = TC_NEW(arena, tc_real *, most);
+    tapes->data_at = TC_NEW(arena, const double *, group->family->column_count);
+    for (size_t c = 0; c < inputs; c++)
+        tapes->state_at[c] = tapes->states + c * TC_LANES;
+    for (size_t r = 0; r < most; r++)
+        tapes->output_at[r] = tapes->outputs + r * TC_LANES;
+    if (group->lift != NULL)
+        own_kinks(arena, group, tapes);
+}
+
+void tc_group_own(tc_arena *arena, tc_group *group) {
+    if (group->derivatives != NULL)
+        own_tapes(arena, group, &group->tapes);
+    if (group->set != NULL)
+        group->set = tc_set_new(arena, group->family);
 }
 
 static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) {
@@ -70,26 +96,11 @@ static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) 
     count = gather_seconds(roots, count, d->body_second, body_seconds);
     count = lift == NULL ? count : gather_seconds(roots, count, lift->row_second, lift_seconds);
     tapes->seconds = tape_of(arena, dag, roots, count);
-
-    size_t work = 0;
-    const tc_tape *all[] = {tapes->values, tapes->firsts, tapes->seconds};
-    for (size_t t = 0; t < 3; t++)
-        if (all[t] != NULL)
-            work = larger(work, tc_tape_work(all[t]));
-    tapes->work = TC_NEW(arena, tc_real, work);
-    size_t inputs = group->states + group->kinks;
-    tapes->states = TC_NEW(arena, tc_real, inputs * TC_LANES);
-    tapes->outputs = TC_NEW(arena, tc_real, most * TC_LANES);
-    tapes->state_at = TC_NEW(arena, const tc_real *, inputs);
-    tapes->output_at = TC_NEW(arena, tc_real *, most);
-    tapes->data_at = TC_NEW(arena, const double *, group->family->column_count);
-    for (size_t c = 0; c < inputs; c++)
-        tapes->state_at[c] = tapes->states + c * TC_LANES;
-    for (size_t r = 0; r < most; r++)
-        tapes->output_at[r] = tapes->outputs + r * TC_LANES;
-    group->gradients = TC_NEW(arena, tc_real, group->count * body_firsts);
+    tapes->most_outputs = most;
     if (lift != NULL)
-        init_kinks(arena, group, dag);
+        tapes->kinks = tc_tape_new(arena, dag, lift->kinks, group->kinks);
+    own_tapes(arena, group, tapes);
+    group->gradients = TC_NEW(arena, tc_real, group->count * body_firsts);
 }
 
 static tc_iterate new_iterate(tc_arena *arena, size_t variables, size_t rows) {
@@ -171,10 +182,10 @@ static void place_variable(tc_group *group, size_t v, tc_real lower, tc_real upp
     group->trial.x[v] = lower + where * width;
 }
 
-void tc_group_place(tc_interior *solver, tc_group *group, tc_real where) {
-    size_t dim = group->dim;
-    tc_real *lift_lower = solver->block_x, *lift_upper = solver->block_y;
-    for (size_t k = 0; k < group->count; k++) {
+void tc_group_place(tc_interior *solver, tc_group *group, size_t first, size_t end, tc_real where) {
+    size_t dim = group->dim, rows = group->rows;
+    tc_real *lift_lower = solver->scratch.x, *lift_upper = solver->scratch.y;
+    for (size_t k = first; k < end; k++) {
         if (group->family == NULL) {
             place_variable(group, 0, -solver->shift_bound, solver->shift_bound, 0.5L);
             continue;
@@ -186,10 +197,10 @@ void tc_group_place(tc_interior *solver, tc_group *group, tc_real where) {
         for (size_t c = group->states; c < dim; c++)
             place_variable(group, k * dim + c, lift_lower[c - group->states], lift_upper[c - group->states], 0.5L);
     }
-    memset(group->trial.z_below, 0, group->count * dim * sizeof(tc_real));
-    memset(group->trial.z_above, 0, group->count * dim * sizeof(tc_real));
-    memset(group->trial.y, 0, group->count * group->rows * sizeof(tc_real));
-    memset(group->trial.slack, 0, group->count * group->rows * sizeof(tc_real));
+    memset(group->trial.z_below + first * dim, 0, (end - first) * dim * sizeof(tc_real));
+    memset(group->trial.z_above + first * dim, 0, (end - first) * dim * sizeof(tc_real));
+    memset(group->trial.y + first * rows, 0, (end - first) * rows * sizeof(tc_real));
+    memset(group->trial.slack + first * rows, 0, (end - first) * rows * sizeof(tc_real));
 }
 
 /* ---- what couples the blocks ---- */
@@ -421,8 +432,9 @@ static tc_interior *new_solver(tc_arena *arena, tc_goal goal, size_t group_count
     return solver;
 }
 
-static void new_scratch(tc_interior *solver) {
-    size_t dim = 1, rows = 1, local = 1, names = 0;
+tc_block_scratch tc_scratch_new(const tc_interior *solver) {
+    size_t dim = 1, rows = 1, local = 1;
+    const tc_coupling *coupling = solver->coupling;
     for (size_t g = 0; g < solver->group_count; g++) {
         const tc_group *group = &solver->groups[g];
         size_t inputs = group->dim + (group->derivatives == NULL ? 0 : group->derivatives->body_count);
@@ -430,22 +442,27 @@ static void new_scratch(tc_interior *solver) {
         rows = group->rows > rows ? group->rows : rows;
         local = inputs > local ? inputs : local;
     }
+    tc_block_scratch scratch = {.x = TC_NEW(solver->arena, tc_real, dim),
+                                .y = TC_NEW(solver->arena, tc_real, rows > dim ? rows : dim)};
+    if (coupling == NULL)
+        return scratch;
+    if (!coupling->is_curved)
+        local = coupling->m;
+    size_t names = coupling->q > coupling->m ? coupling->q : coupling->m;
+    scratch.couple = TC_NEW(solver->arena, tc_real, local * dim);
+    scratch.couple_rows = TC_NEW(solver->arena, tc_real, local * rows);
+    scratch.couple_first = TC_NEW(solver->arena, size_t, local);
+    scratch.couple_end = TC_NEW(solver->arena, size_t, local);
+    scratch.couple_name = TC_NEW(solver->arena, uint32_t, local);
+    scratch.couple_slot = TC_NEW(solver->arena, uint32_t, names);
+    memset(scratch.couple_slot, 0xff, names * sizeof(uint32_t));
+    return scratch;
+}
+
+static void new_scratch(tc_interior *solver) {
     solver->component_steepest = TC_NEW(solver->arena, tc_real, solver->component_count);
     solver->component_counts = TC_NEW(solver->arena, size_t, solver->component_count);
-    solver->block_x = TC_NEW(solver->arena, tc_real, dim);
-    solver->block_y = TC_NEW(solver->arena, tc_real, rows > dim ? rows : dim);
-    if (solver->coupling == NULL)
-        return;
-    if (!solver->coupling->is_curved)
-        local = solver->coupling->m;
-    names = solver->coupling->q > solver->coupling->m ? solver->coupling->q : solver->coupling->m;
-    solver->couple = TC_NEW(solver->arena, tc_real, local * dim);
-    solver->couple_rows = TC_NEW(solver->arena, tc_real, local * rows);
-    solver->couple_first = TC_NEW(solver->arena, size_t, local);
-    solver->couple_end = TC_NEW(solver->arena, size_t, local);
-    solver->couple_name = TC_NEW(solver->arena, uint32_t, local);
-    solver->couple_slot = TC_NEW(solver->arena, uint32_t, names);
-    memset(solver->couple_slot, 0xff, names * sizeof(uint32_t));
+    solver->scratch = tc_scratch_new(solver);
 }
 
 static void add_families(tc_interior *solver, const tc_model *model, const tc_derivatives *derivatives) {
@@ -458,7 +475,7 @@ static void add_families(tc_interior *solver, const tc_model *model, const tc_de
 }
 
 tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                               tc_real regularization) {
+                               tc_real regularization, tc_team *team) {
     tc_interior *solver = new_solver(arena, TC_GOAL_OBJECTIVE, model->family_count, regularization);
     solver->is_least_norm = true;
     add_families(solver, model, derivatives);
@@ -466,6 +483,7 @@ tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_
         coupling_init(solver, model, derivatives);
     components_init(solver);
     new_scratch(solver);
+    tc_parts_init(solver, team);
     return solver;
 }
 

@@ -6,7 +6,9 @@
  * A row of g that is an equality has no slack. */
 #include "solver/interior/layout.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- the parts of a set as scaled rows ---- */
 
@@ -152,6 +154,18 @@ static void adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
         *slack = -value;
 }
 
+/* Sums over many agents are rounded: no row is more exact than the last digits of its terms. */
+static tc_real rounding_of(const tc_coupling *coupling) {
+    tc_real *sizes = coupling->unknown, most = 0;
+    memset(sizes, 0, coupling->m * sizeof *sizes);
+    for (size_t e = 0; e < coupling->entry_count; e++) {
+        uint32_t j = coupling->entry_row[e];
+        sizes[j] += fabsl(coupling->first[e] * coupling->inputs[coupling->entry_column[e]]);
+        most = fmaxl(most, sizes[j]);
+    }
+    return 2 * LDBL_EPSILON * most;
+}
+
 static bool coupling_evaluate(tc_interior *solver) {
     tc_coupling *coupling = solver->coupling;
     const tc_derivatives *d = coupling->derivatives;
@@ -183,6 +197,7 @@ static bool coupling_evaluate(tc_interior *solver) {
         coupling->prices[coupling->entry_column[e]] += coupling->first[e] * coupling->trial_mu[j];
         finite += coupling->first[e];
     }
+    solver->rounding = rounding_of(coupling);
     tc_tape_eval_long(coupling->seconds, &inputs, 1, coupling->work, coupling->output_at);
     for (size_t e = 0; e < d->outer_second_count; e++) {
         uint32_t j = d->outer_second[e].row;
@@ -194,10 +209,10 @@ static bool coupling_evaluate(tc_interior *solver) {
 
 /* ---- the blocks ---- */
 
-static void load_lanes(const tc_group *group, size_t first, size_t lanes) {
+static void load_lanes(const tc_group *group, const tc_iterate *from, size_t first, size_t lanes) {
     for (size_t lane = 0; lane < lanes; lane++)
         for (size_t c = 0; c < group->states + group->kinks; c++)
-            group->tapes.states[c * TC_LANES + lane] = group->trial.x[(first + lane) * group->dim + c];
+            group->tapes.states[c * TC_LANES + lane] = from->x[(first + lane) * group->dim + c];
     for (size_t d = 0; d < group->family->column_count; d++)
         group->tapes.data_at[d] = group->family->columns[d].values + group->first_member + first;
 }
@@ -207,31 +222,35 @@ static void run(const tc_group *group, const tc_tape *tape, size_t lanes) {
     tc_tape_eval_long(tape, &inputs, lanes, group->tapes.work, group->tapes.output_at);
 }
 
-static size_t lanes_from(const tc_group *group, size_t first) {
-    return group->count - first < TC_LANES ? group->count - first : TC_LANES;
+static size_t lanes_from(size_t first, size_t end) { return end - first < TC_LANES ? end - first : TC_LANES; }
+
+static void add_coordinates(tc_coupling *coupling, const tc_group *group, size_t first, size_t end) {
+    for (size_t k = first; k < end; k++)
+        for (size_t i = group->coord_start[k]; i < group->coord_start[k + 1]; i++)
+            coupling->inputs[group->coord_input[i]] = group->trial.x[k * group->dim + group->coord_component[i]];
 }
 
-/* u: sums of bodies, and single coordinates. */
-static void evaluate_inputs(tc_interior *solver) {
+/* u: sums of bodies, and single coordinates, at the trial point; where there is a step, members move first. */
+static void evaluate_inputs(tc_interior *solver, tc_group *group, size_t first, size_t end, const void *context) {
+    const tc_real *length = context;
     tc_coupling *coupling = solver->coupling;
-    for (size_t r = 0; r < coupling->q; r++)
-        coupling->inputs[r] = 0;
-    for (size_t g = 0; g < solver->group_count; g++) {
-        const tc_group *group = &solver->groups[g];
-        for (size_t first = 0; group->tapes.values != NULL && first < group->count; first += TC_LANES) {
-            size_t lanes = lanes_from(group, first);
-            load_lanes(group, first, lanes);
-            run(group, group->tapes.values, lanes);
-            for (size_t b = 0; b < group->derivatives->body_count; b++)
-                for (size_t lane = 0; lane < lanes; lane++)
-                    coupling->inputs[group->derivatives->sums[b]] += group->tapes.output_at[b][lane];
-        }
-        if (group->coord_start == NULL)
+    for (size_t k = first; k < end; k += TC_LANES) {
+        size_t lanes = lanes_from(k, end);
+        if (length != NULL)
+            tc_move_members(group, k, k + lanes, *length);
+        if (coupling == NULL || group->tapes.values == NULL)
             continue;
-        for (size_t k = 0; k < group->count; k++)
-            for (size_t i = group->coord_start[k]; i < group->coord_start[k + 1]; i++)
-                coupling->inputs[group->coord_input[i]] = group->trial.x[k * group->dim + group->coord_component[i]];
+        load_lanes(group, &group->trial, k, lanes);
+        run(group, group->tapes.values, lanes);
+        for (size_t b = 0; b < group->derivatives->body_count; b++) {
+            tc_real sum = coupling->inputs[group->derivatives->sums[b]];
+            for (size_t lane = 0; lane < lanes; lane++)
+                sum += group->tapes.output_at[b][lane];
+            coupling->inputs[group->derivatives->sums[b]] = sum;
+        }
     }
+    if (coupling != NULL && group->coord_start != NULL)
+        add_coordinates(coupling, group, first, end);
 }
 
 static void objective_gradient(const tc_interior *solver, const tc_group *group, size_t k, size_t lane, tc_real *out) {
@@ -342,35 +361,48 @@ static void evaluate_member(tc_interior *solver, tc_group *group, size_t k, size
     }
 }
 
-bool tc_evaluate(tc_interior *solver) {
-    tc_coupling *coupling = solver->coupling;
-    solver->residual = solver->steepest = solver->gap = 0;
-    solver->pairs = 0;
-    if (coupling != NULL) {
-        evaluate_inputs(solver);
-        if (!coupling_evaluate(solver))
-            return false;
-        for (size_t r = 0; r < coupling->q; r++)
-            coupling->input_size[r] = 0;
-    }
-    for (size_t g = 0; g < solver->group_count; g++) {
-        tc_group *group = &solver->groups[g];
-        for (size_t first = 0; first < group->count; first += TC_LANES) {
-            size_t lanes = lanes_from(group, first);
-            if (group->tapes.firsts != NULL) {
-                load_lanes(group, first, lanes);
-                run(group, group->tapes.firsts, lanes);
-            }
-            for (size_t lane = 0; lane < lanes; lane++)
-                evaluate_member(solver, group, first + lane, lane);
-            if (!isfinite(solver->steepest))
-                return false;
+static void evaluate_members(tc_interior *solver, tc_group *group, size_t first, size_t end, const void *context) {
+    (void)context;
+    for (size_t k = first; k < end && isfinite(solver->steepest); k += TC_LANES) {
+        size_t lanes = lanes_from(k, end);
+        if (group->tapes.firsts != NULL) {
+            load_lanes(group, &group->trial, k, lanes);
+            run(group, group->tapes.firsts, lanes);
         }
+        for (size_t lane = 0; lane < lanes; lane++)
+            evaluate_member(solver, group, k + lane, lane);
     }
+}
+
+/* length: NULL where the trial point is there already. */
+static bool evaluate_all(tc_interior *solver, const tc_real *length) {
+    tc_coupling *coupling = solver->coupling;
+    solver->residual = solver->rounding = solver->steepest = solver->gap = 0;
+    solver->pairs = 0;
+    for (size_t r = 0; coupling != NULL && r < coupling->q; r++)
+        coupling->inputs[r] = coupling->input_size[r] = 0;
+    if (coupling != NULL || length != NULL)
+        tc_pass_run(solver, TC_SUMS_INPUTS, evaluate_inputs, length);
+    if (coupling != NULL && !coupling_evaluate(solver))
+        return false;
+    tc_pass_run(solver, TC_SUMS_RESIDUALS, evaluate_members, NULL);
+    if (!isfinite(solver->steepest))
+        return false;
     solver->residual = fmaxl(solver->residual, solver->steepest);
     if (solver->pairs > 0)
         solver->gap /= (tc_real)solver->pairs;
     return isfinite(solver->residual) && isfinite(solver->gap);
+}
+
+bool tc_evaluate(tc_interior *solver) { return evaluate_all(solver, NULL); }
+
+bool tc_evaluate_step(tc_interior *solver, tc_real length) {
+    tc_coupling *coupling = solver->coupling;
+    for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
+        coupling->trial_slack[j] = coupling->slack[j] + length * coupling->step_slack[j];
+        coupling->trial_mu[j] = coupling->mu[j] + length * coupling->step_mu[j];
+    }
+    return evaluate_all(solver, &length);
 }
 
 static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_t lane) {
@@ -420,10 +452,9 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
     }
 }
 
-/* The trial point is the accepted one here: tc_evaluate left its inputs. */
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes) {
     if (group->tapes.seconds != NULL) {
-        load_lanes(group, first, lanes);
+        load_lanes(group, &group->at, first, lanes);
         run(group, group->tapes.seconds, lanes);
     }
     for (size_t lane = 0; lane < lanes; lane++)

@@ -11,6 +11,7 @@
 #define TC_SOLVER_INTERIOR_INTERIOR_H
 
 #include "base/status.h"
+#include "base/team.h"
 #include "calculus/derivatives.h"
 #include "solver/linear.h"
 #include "solver/project/set.h"
@@ -28,6 +29,7 @@ typedef struct tc_interior_options {
 typedef struct tc_interior_result {
     bool converged, interrupted;
     tc_real gap, residual; /* reached, relative */
+    tc_real rounding;      /* what rounding of the sums over agents alone may leave of the residual */
     size_t iterations;
 } tc_interior_result;
 
@@ -36,9 +38,13 @@ typedef struct tc_interior_result {
 size_t tc_coupling_size(const tc_model *model, const tc_derivatives *derivatives);
 enum { TC_COUPLING_LIMIT = 8000 };
 
-/* The whole problem. regularization is relative: 1 would be as strong as the objective itself. */
+/* More agents than these are shared by threads, and summed up in parts. */
+enum { TC_PART_MEMBERS = 1024 };
+
+/* The whole problem. regularization is relative: 1 would be as strong as the objective itself. team (NULL: the caller
+ * alone): threads that share the work over agents; no bit depends on their number. */
 tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                               tc_real regularization);
+                               tc_real regularization, tc_team *team);
 /* Minimise t subject to g(x) <= t, equalities as they are. At least one row must be an inequality. */
 tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
 /* A point of X that satisfies the constraints; where give is not small, one that minimises the sum of the squares of

@@ -2,6 +2,7 @@
 #ifndef TC_SOLVER_INTERIOR_LAYOUT_H
 #define TC_SOLVER_INTERIOR_LAYOUT_H
 
+#include "base/team.h"
 #include "calculus/lift.h"
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
@@ -21,7 +22,7 @@ typedef struct tc_group_tapes {
     tc_tape *values, *firsts, *seconds;
     const tc_first *objective_first; /* of the objective, or of what lifts it */
     const tc_second *objective_second;
-    size_t objective_firsts, objective_seconds;
+    size_t objective_firsts, objective_seconds, most_outputs;
     size_t lift_rows, lift_firsts, lift_seconds; /* where those of the rows begin among the outputs */
     tc_tape *kinks;                              /* enclosed for bounds of the lifting variables */
     tc_interval *enclose_work, *ranges;
@@ -113,8 +114,19 @@ typedef struct tc_coupling {
     tc_real *unknown, *scratch, *unit; /* q + m */
 } tc_coupling;
 
+/* Scratch of one block, for one thread. */
+typedef struct tc_block_scratch {
+    tc_real *x, *y;
+    tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
+    uint32_t *couple_name;             /* constraint or input, by slot */
+    uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
+    size_t *couple_first, *couple_end; /* range of the non-zero entries of a vector, by slot */
+    size_t couple_count;
+} tc_block_scratch;
+
 struct tc_interior {
     tc_arena *arena;
+    struct tc_parts *parts; /* of passes over members (passes.c); NULL: one part, the caller's thread alone */
     tc_goal goal;
     tc_group *groups;
     size_t group_count;
@@ -135,16 +147,12 @@ struct tc_interior {
     bool is_careful;                                /* long steps have not led on: shorter ones, centred */
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
+    tc_real rounding;                               /* what rounding alone leaves of the residual there */
     size_t pairs;
     tc_real *component_steepest; /* while scales are found, by component; and how many widths were counted */
     size_t *component_counts;
-    /* scratch of one block */
-    tc_real *block_x, *block_y;
-    tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
-    uint32_t *couple_name;             /* constraint or input, by slot */
-    uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
-    size_t *couple_first, *couple_end; /* range of the non-zero entries of a vector, by slot */
-    size_t couple_count;
+    tc_real longest, sum; /* of a pass: the longest step; a sum over members */
+    tc_block_scratch scratch;
 };
 
 static inline const tc_component *tc_component_of(const tc_interior *solver, const tc_group *group, size_t member) {
@@ -156,8 +164,28 @@ static inline bool tc_is_free(const tc_coupling *coupling, size_t j) {
     return coupling->model->constraints[j].is_equality;
 }
 
+/* passes.c. A pass goes through all members. One part of them after the other, or, where there is a team, several at
+ * once: then `solver` and `group` are a thread's own, with the same members and their own scratch and sums. What a
+ * pass sums up is kept for each part and added in the order of the parts, so no bit depends on the number of threads.
+ */
+typedef void tc_pass(tc_interior *solver, tc_group *group, size_t first, size_t end, const void *context);
+typedef enum tc_pass_sum {
+    TC_SUMS_NOTHING,
+    TC_SUMS_RESIDUALS, /* residual, steepest, gap and pairs; input_size of the coupling, the largest */
+    TC_SUMS_INPUTS,    /* inputs of the coupling */
+    TC_SUMS_MOVED,     /* moved of the coupling, and longest: the least */
+    TC_SUMS_SCHUR,     /* schur of the coupling, the lower triangle */
+    TC_SUMS_ONE        /* sum */
+} tc_pass_sum;
+void tc_pass_run(tc_interior *solver, tc_pass_sum sums, tc_pass *pass, const void *context);
+/* After the groups and the coupling are made. */
+void tc_parts_init(tc_interior *solver, tc_team *team);
+/* build.c: what one thread needs of its own to evaluate a group, and to solve a block. */
+void tc_group_own(tc_arena *arena, tc_group *group);
+tc_block_scratch tc_scratch_new(const tc_interior *solver);
+
 /* build.c. The trial x at a fraction of the boxes, all multipliers zero. */
-void tc_group_place(tc_interior *solver, tc_group *group, tc_real where);
+void tc_group_place(tc_interior *solver, tc_group *group, size_t first, size_t end, tc_real where);
 void tc_group_load(const tc_group *group, size_t member); /* its set */
 
 /* weights.c: the scales; then the first point, accepted and evaluated. */
@@ -171,6 +199,8 @@ void tc_weigh_near(tc_interior *solver, const double *x, const double *mu);
 
 /* evaluate.c: residuals and gap at the trial point. False where something is not finite. */
 bool tc_evaluate(tc_interior *solver);
+/* The same at trial = at + length * step. */
+bool tc_evaluate_step(tc_interior *solver, tc_real length);
 /* The Hessians of lanes members from first on. */
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
 /* The parts of the loaded set become rows h(x) <= 0 or == 0. Returns how many. */
@@ -198,7 +228,8 @@ void tc_coupling_solve(tc_coupling *coupling);
 /* step_prices = C moved + A' step_mu; right -= A moved - D step_mu. */
 void tc_coupling_apply(tc_coupling *coupling);
 
-/* loop.c: at = trial */
+/* loop.c: trial = at + length * step, of members first .. end - 1; at = trial of all. */
+void tc_move_members(tc_group *group, size_t first, size_t end, tc_real length);
 void tc_accept(tc_interior *solver);
 
 #endif

@@ -120,24 +120,24 @@ void tc_block_from_inputs(const tc_group *group, size_t k, const tc_real *prices
 }
 
 static tc_real *couple_vector(tc_interior *solver, size_t dim, uint32_t name) {
-    uint32_t slot = solver->couple_slot[name];
+    uint32_t slot = solver->scratch.couple_slot[name];
     if (slot == UINT32_MAX) {
-        slot = solver->couple_slot[name] = (uint32_t)solver->couple_count++;
-        solver->couple_name[slot] = name;
-        solver->couple_first[slot] = dim;
-        solver->couple_end[slot] = 0;
-        memset(solver->couple + slot * dim, 0, dim * sizeof(tc_real));
+        slot = solver->scratch.couple_slot[name] = (uint32_t)solver->scratch.couple_count++;
+        solver->scratch.couple_name[slot] = name;
+        solver->scratch.couple_first[slot] = dim;
+        solver->scratch.couple_end[slot] = 0;
+        memset(solver->scratch.couple + slot * dim, 0, dim * sizeof(tc_real));
     }
-    return solver->couple + slot * dim;
+    return solver->scratch.couple + slot * dim;
 }
 
 static void couple_add(tc_interior *solver, size_t dim, uint32_t name, size_t component, tc_real value) {
     couple_vector(solver, dim, name)[component] += value;
-    uint32_t slot = solver->couple_slot[name];
-    if (component < solver->couple_first[slot])
-        solver->couple_first[slot] = component;
-    if (component >= solver->couple_end[slot])
-        solver->couple_end[slot] = component + 1;
+    uint32_t slot = solver->scratch.couple_slot[name];
+    if (component < solver->scratch.couple_first[slot])
+        solver->scratch.couple_first[slot] = component;
+    if (component >= solver->scratch.couple_end[slot])
+        solver->scratch.couple_end[slot] = component + 1;
 }
 
 /* du_input/dx_component = value: into the input's own vector, or into those of the constraints that use it. */
@@ -156,7 +156,7 @@ static void couple_entry(tc_interior *solver, size_t dim, uint32_t input, size_t
 static void gather_couplings(tc_interior *solver, const tc_group *group, size_t k) {
     size_t dim = group->dim;
     const tc_real *width = group->width + k * dim;
-    solver->couple_count = 0;
+    solver->scratch.couple_count = 0;
     if (group->derivatives != NULL) {
         size_t count = group->derivatives->body_first_count;
         for (size_t i = 0; i < count; i++) {
@@ -178,26 +178,26 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
     size_t size = solver->coupling->is_curved ? solver->coupling->q : solver->coupling->m;
     tc_real *matrix = solver->coupling->schur;
     gather_couplings(solver, group, k);
-    for (size_t i = 0; i < solver->couple_count; i++) {
-        tc_real *vector = solver->couple + i * dim, *seen = solver->couple_rows + i * rows;
+    for (size_t i = 0; i < solver->scratch.couple_count; i++) {
+        tc_real *vector = solver->scratch.couple + i * dim, *seen = solver->scratch.couple_rows + i * rows;
         solve_lower(group, k, vector);
         if (!group->is_diagonal[k])
-            solver->couple_end[i] = dim;
-        size_t from = solver->couple_first[i], end = solver->couple_end[i];
+            solver->scratch.couple_end[i] = dim;
+        size_t from = solver->scratch.couple_first[i], end = solver->scratch.couple_end[i];
         for (size_t r = 0; r < rows; r++)
             seen[r] = tc_dot(end - from, group->row_solved + (first + r) * dim + from, vector + from);
         tc_solve_lower(rows, group->row_factor + first * group->rows, seen);
         for (size_t j = 0; j <= i; j++) {
-            uint32_t one = solver->couple_name[i], other = solver->couple_name[j];
+            uint32_t one = solver->scratch.couple_name[i], other = solver->scratch.couple_name[j];
             size_t place = one > other ? one * size + other : other * size + one;
-            size_t low = from > solver->couple_first[j] ? from : solver->couple_first[j];
-            size_t high = end < solver->couple_end[j] ? end : solver->couple_end[j];
-            tc_real sum = low < high ? tc_dot(high - low, vector + low, solver->couple + j * dim + low) : 0;
-            matrix[place] += sum - tc_dot(rows, seen, solver->couple_rows + j * rows);
+            size_t low = from > solver->scratch.couple_first[j] ? from : solver->scratch.couple_first[j];
+            size_t high = end < solver->scratch.couple_end[j] ? end : solver->scratch.couple_end[j];
+            tc_real sum = low < high ? tc_dot(high - low, vector + low, solver->scratch.couple + j * dim + low) : 0;
+            matrix[place] += sum - tc_dot(rows, seen, solver->scratch.couple_rows + j * rows);
         }
     }
-    for (size_t i = 0; i < solver->couple_count; i++)
-        solver->couple_slot[solver->couple_name[i]] = UINT32_MAX;
+    for (size_t i = 0; i < solver->scratch.couple_count; i++)
+        solver->scratch.couple_slot[solver->scratch.couple_name[i]] = UINT32_MAX;
 }
 
 /* ---- the system that couples the blocks ---- */

@@ -6,9 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+static void place_members(tc_interior *solver, tc_group *group, size_t first, size_t end, const void *context) {
+    const tc_real *where = context;
+    tc_group_place(solver, group, first, end, *where);
+}
+
 static void place_all(tc_interior *solver, tc_real where) {
-    for (size_t g = 0; g < solver->group_count; g++)
-        tc_group_place(solver, &solver->groups[g], where);
+    tc_pass_run(solver, TC_SUMS_NOTHING, place_members, &where);
     if (solver->coupling != NULL) {
         memset(solver->coupling->trial_mu, 0, solver->coupling->m * sizeof(tc_real));
         memset(solver->coupling->trial_slack, 0, solver->coupling->m * sizeof(tc_real));
@@ -152,7 +156,7 @@ static void start_shift(tc_interior *solver, tc_group *group) {
         if (!tc_is_free(coupling, j))
             most = fmaxl(most, coupling->g[j] / coupling->row_scale[j]);
     solver->shift_bound += 1e6L * fabsl(most);
-    tc_group_place(solver, group, 0.5L);
+    tc_group_place(solver, group, 0, group->count, 0.5L);
     tc_real t = most + solver->shift_reach;
     group->trial.x[0] = t;
     group->trial.below[0] = solver->shift_bound + t;
