@@ -270,22 +270,22 @@ static const char *const ROOMY = "agents a[i in 1..40] { state x[2] in [0, 10]; 
                                  "constraint c: sum(a: x[1]) <= 50\n"
                                  "constraint d: sum(a: sumsq(x))^2 <= 1e6\n";
 
-static void solve_roomy(tc_arena *arena, bool *solved) {
+static void solve_roomy(tc_arena *arena, const char *text, bool *solved) {
     tc_model *model;
     tc_buffer messages = tc_buffer_new(arena, 1 << 12);
-    tc_status status = tc_model_parse(arena, "test.tacit", ROOMY, strlen(ROOMY), NULL, &messages, &model);
+    tc_status status = tc_model_parse(arena, "test.tacit", text, strlen(text), NULL, &messages, &model);
     if (status != TC_OK)
         tc_raise(arena, status);
-    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, 1, NULL)->outcome == TC_SOLVED;
+    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, 2, NULL)->outcome == TC_SOLVED;
 }
 
-static tc_status solve_within(size_t limit, bool *solved) {
+static tc_status solve_within(const char *text, size_t limit, bool *solved) {
     tc_arena *arena = tc_arena_new(limit);
     assert_non_null(arena);
     tc_escape escape;
     tc_status status = TC_TRY(arena, &escape);
     if (status == TC_OK)
-        solve_roomy(arena, solved);
+        solve_roomy(arena, text, solved);
     tc_escape_end(arena, &escape);
     tc_arena_free(arena);
     return status;
@@ -297,11 +297,102 @@ static void running_out_of_memory_escapes(void **state) {
     bool solved = false;
     size_t escaped = 0;
     for (size_t limit = 40000; !solved; limit += 20011) {
-        tc_status status = solve_within(limit, &solved);
+        tc_status status = solve_within(ROOMY, limit, &solved);
         escaped += status == TC_TOO_LARGE;
         assert_true(solved || status == TC_TOO_LARGE);
     }
     assert_true(escaped > 5);
+}
+
+/* The threads end before the escape goes on. */
+static void running_out_of_memory_escapes_from_threads(void **state) {
+    (void)state;
+    static const char *const text = "agents a[i in 1..1100] { state x in [0, 10]; private minimize (x - i / 1100)^2 }\n"
+                                    "constraint c: sum(a: x) <= 300\n";
+    bool solved = false;
+    size_t escaped = 0;
+    for (size_t limit = 100000; !solved; limit += 100003) {
+        tc_status status = solve_within(text, limit, &solved);
+        escaped += status == TC_TOO_LARGE;
+        assert_true(solved || status == TC_TOO_LARGE);
+    }
+    assert_true(escaped > 2);
+}
+
+/* More agents than one part has, several parts in a family and families in a part. */
+static const char *const LARGE[] = {
+    "agents a[i in 1..2500] { state x[2] in [-10, 10]; private set norm(x - [i / 2500, 0.5]) <= 0.4\n"
+    " private minimize sumsq(x - [4 * i / 2500, 1]) }\n"
+    "constraint c: sum(a: sumsq(x)) <= 3000\n",
+    "agents a[i in 1..1500] { state x in [0, 1]; private minimize (x - i / 1500)^2 }\n"
+    "agents b[i in 1..700] { state y[2] in [0, 2]; private set sum(y) <= 3; private minimize -y[1] - i * y[2] / 700 }\n"
+    "agents c[i in 1..1200] { state z in [-1, 1]; private minimize abs(z - i / 1200) + z^2 }\n"
+    "constraint one: sum(a: x^2) + sum(b: y[1] + y[2]) <= 1200\n"
+    "constraint two: sum(c: z)^2 + a[3].x + a[1100].x <= 500\n"
+    "constraint same: sum(b: y[1]) == sum(a: x)\n",
+    "agents a[i in 1..1300] { state x in [0, 10]; private minimize -x }\n"
+    "constraint c: sum(a: x) <= 600\n"
+    "constraint d: 2 * sum(a: x) <= 1200\n",
+};
+
+static void no_bit_depends_on_the_number_of_threads(void **state) {
+    (void)state;
+    static const size_t threads[] = {2, 3, 7, 0};
+    for (size_t i = 0; i < sizeof LARGE / sizeof *LARGE; i++) {
+        problem p = problem_of(LARGE[i]);
+        const tc_reference *alone = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
+        assert_int_equal(alone->outcome, TC_SOLVED);
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            const tc_reference *found =
+                tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, threads[t], NULL);
+            assert_int_equal(found->outcome, TC_SOLVED);
+            assert_int_equal(found->iterations, alone->iterations);
+            assert_memory_equal(found->x, alone->x, p.model->state_count * sizeof *found->x);
+            assert_memory_equal(found->mu, alone->mu, p.model->constraint_count * sizeof *found->mu);
+            assert_memory_equal(&found->residual, &alone->residual, sizeof found->residual);
+            assert_memory_equal(&found->objective, &alone->objective, sizeof found->objective);
+        }
+        problem_free(&p);
+    }
+}
+
+enum { BALLS = 2500 };
+
+/* The first of LARGE: with a price m each agent goes to the point of its ball nearest to its wish over 1 + m. Returns
+ * the sum of the squares. */
+static long double balls_at(long double price, long double *x) {
+    long double sum = 0;
+    for (int i = 1; i <= BALLS; i++) {
+        long double center[] = {(long double)((double)i / BALLS), 0.5L};
+        long double move[] = {(long double)(4.0 * i / BALLS) / (1 + price) - center[0], 1 / (1 + price) - center[1]};
+        long double length = sqrtl(move[0] * move[0] + move[1] * move[1]), most = (long double)0.4;
+        long double part = length > most ? most / length : 1;
+        for (int c = 0; c < 2; c++) {
+            x[2 * (i - 1) + c] = center[c] + part * move[c];
+            sum += x[2 * (i - 1) + c] * x[2 * (i - 1) + c];
+        }
+    }
+    return sum;
+}
+
+static void many_balls_are_solved_to_the_last_digits(void **state) {
+    (void)state;
+    static long double x[2 * BALLS];
+    long double low = 0, high = 10;
+    for (int step = 0; step < 80; step++) {
+        long double middle = (low + high) / 2;
+        *(balls_at(middle, x) > 3000 ? &low : &high) = middle;
+    }
+    assert_true(low > 0.01L);
+    (void)balls_at(low, x);
+    problem p = problem_of(LARGE[0]);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 2, NULL);
+    assert_int_equal(found->outcome, TC_SOLVED);
+    assert_true(fabs(found->mu[0] - (double)low) <= 1e-13);
+    for (size_t k = 0; k < BALLS; k++)
+        for (size_t c = 0; c < 2; c++)
+            assert_true(fabs(found->x[tc_coord_of(p.model->families, k, c)] - (double)x[2 * k + c]) <= 1e-13);
+    problem_free(&p);
 }
 
 static void the_certificate_sees_points_that_are_not_solutions(void **state) {
@@ -357,6 +448,9 @@ int main(void) {
         cmocka_unit_test(contradictions_are_suspected),
         cmocka_unit_test(interruption_gives_the_best_point_so_far),
         cmocka_unit_test(running_out_of_memory_escapes),
+        cmocka_unit_test(running_out_of_memory_escapes_from_threads),
+        cmocka_unit_test(no_bit_depends_on_the_number_of_threads),
+        cmocka_unit_test(many_balls_are_solved_to_the_last_digits),
         cmocka_unit_test(the_certificate_sees_points_that_are_not_solutions),
         cmocka_unit_test(the_certificate_knows_equalities),
     };

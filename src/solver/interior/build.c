@@ -432,6 +432,8 @@ static tc_interior *new_solver(tc_arena *arena, tc_goal goal, size_t group_count
     return solver;
 }
 
+enum { MOST_COUPLED = 2048 }; /* numbers of the vectors that couple blocks: they stay in the fastest cache */
+
 tc_block_scratch tc_scratch_new(const tc_interior *solver) {
     size_t dim = 1, rows = 1, local = 1;
     const tc_coupling *coupling = solver->coupling;
@@ -449,8 +451,11 @@ tc_block_scratch tc_scratch_new(const tc_interior *solver) {
     if (!coupling->is_curved)
         local = coupling->m;
     size_t names = coupling->q > coupling->m ? coupling->q : coupling->m;
-    scratch.couple = TC_NEW(solver->arena, tc_real, local * dim);
-    scratch.couple_rows = TC_NEW(solver->arena, tc_real, local * rows);
+    size_t lanes = MOST_COUPLED / (local * (dim + rows)) + 1;
+    scratch.couple_lanes = lanes < TC_LANES ? lanes : TC_LANES;
+    scratch.couple_slots = local;
+    scratch.couple = TC_NEW(solver->arena, tc_real, scratch.couple_lanes * local * dim);
+    scratch.couple_rows = TC_NEW(solver->arena, tc_real, scratch.couple_lanes * local * rows);
     scratch.couple_first = TC_NEW(solver->arena, size_t, local);
     scratch.couple_end = TC_NEW(solver->arena, size_t, local);
     scratch.couple_name = TC_NEW(solver->arena, uint32_t, local);

@@ -117,7 +117,8 @@ typedef struct tc_coupling {
 /* Scratch of one block, for one thread. */
 typedef struct tc_block_scratch {
     tc_real *x, *y;
-    tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
+    size_t couple_lanes, couple_slots; /* how many blocks at once, and the most slots of one */
+    tc_real *couple, *couple_rows;     /* vectors that couple a block, by lane and slot; the same seen by its rows */
     uint32_t *couple_name;             /* constraint or input, by slot */
     uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
     size_t *couple_first, *couple_end; /* range of the non-zero entries of a vector, by slot */
@@ -178,6 +179,8 @@ typedef enum tc_pass_sum {
     TC_SUMS_ONE        /* sum */
 } tc_pass_sum;
 void tc_pass_run(tc_interior *solver, tc_pass_sum sums, tc_pass *pass, const void *context);
+/* The members' trial points and accepted points change places. */
+void tc_exchange_trial(tc_interior *solver);
 /* After the groups and the coupling are made. */
 void tc_parts_init(tc_interior *solver, tc_team *team);
 /* build.c: what one thread needs of its own to evaluate a group, and to solve a block. */
@@ -216,7 +219,7 @@ void tc_kinks_hessian(const tc_group *group, size_t member, size_t lane, const t
 /* newton.c: one block, [H E'; E -D] (x, y) = (x, y) ... */
 void tc_block_factor(tc_group *group, size_t member);
 void tc_block_solve(const tc_group *group, size_t member, tc_real *x, tc_real *y);
-void tc_block_couple(tc_interior *solver, const tc_group *group, size_t member);
+void tc_blocks_couple(tc_interior *solver, const tc_group *group, size_t first, size_t end);
 /* inputs += U x;  x -= U' prices */
 void tc_block_to_inputs(const tc_group *group, size_t member, const tc_real *x, tc_real *inputs);
 void tc_block_from_inputs(const tc_group *group, size_t member, const tc_real *prices, tc_real *x);
@@ -228,7 +231,8 @@ void tc_coupling_solve(tc_coupling *coupling);
 /* step_prices = C moved + A' step_mu; right -= A moved - D step_mu. */
 void tc_coupling_apply(tc_coupling *coupling);
 
-/* loop.c: trial = at + length * step, of members first .. end - 1; at = trial of all. */
+/* loop.c: trial = at + length * step, of members first .. end - 1; at = trial of all, which
+ * stays there. */
 void tc_move_members(tc_group *group, size_t first, size_t end, tc_real length);
 void tc_accept(tc_interior *solver);
 

@@ -13,11 +13,10 @@ static void factor_members(tc_interior *solver, tc_group *group, size_t first, s
     for (size_t from = first; from < end; from += TC_LANES) {
         size_t lanes = end - from < TC_LANES ? end - from : TC_LANES;
         tc_evaluate_hessians(solver, group, from, lanes);
-        for (size_t k = from; k < from + lanes; k++) {
+        for (size_t k = from; k < from + lanes; k++)
             tc_block_factor(group, k);
-            if (group->is_coupled)
-                tc_block_couple(solver, group, k);
-        }
+        if (group->is_coupled)
+            tc_blocks_couple(solver, group, from, from + lanes);
     }
 }
 
@@ -333,13 +332,16 @@ static void accept_members(tc_interior *solver, tc_group *group, size_t first, s
     memcpy(to->y + r, from->y + r, rows);
 }
 
+static void accept_coupling(tc_coupling *coupling) {
+    if (coupling == NULL)
+        return;
+    memcpy(coupling->slack, coupling->trial_slack, coupling->m * sizeof(tc_real));
+    memcpy(coupling->mu, coupling->trial_mu, coupling->m * sizeof(tc_real));
+}
+
 void tc_accept(tc_interior *solver) {
     tc_pass_run(solver, TC_SUMS_NOTHING, accept_members, NULL);
-    tc_coupling *coupling = solver->coupling;
-    if (coupling != NULL) {
-        memcpy(coupling->slack, coupling->trial_slack, coupling->m * sizeof(tc_real));
-        memcpy(coupling->mu, coupling->trial_mu, coupling->m * sizeof(tc_real));
-    }
+    accept_coupling(solver->coupling);
 }
 
 /* ---- the loop ---- */
@@ -381,7 +383,8 @@ static bool advance(tc_interior *solver, tc_real longest) {
         bool defined = tc_evaluate_step(solver, length);
         bool is_sound = solver->residual <= fmaxl(5 * residual, 1e3L * gap);
         if (defined && (is_sound || (shorter >= 20 && gap > 1e-19L))) {
-            tc_accept(solver);
+            tc_exchange_trial(solver); /* copies nothing: the next step makes another trial point */
+            accept_coupling(solver->coupling);
             return true;
         }
     }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
 static void factor_hessian(size_t dim, tc_real *hessian, tc_real *diagonal) {
     for (size_t c = 0; c < dim; c++)
         diagonal[c] = hessian[c * dim + c];
@@ -96,9 +98,14 @@ void tc_block_solve(const tc_group *group, size_t k, tc_real *x, tc_real *y) {
 void tc_block_to_inputs(const tc_group *group, size_t k, const tc_real *x, tc_real *inputs) {
     if (group->derivatives != NULL) {
         size_t count = group->derivatives->body_first_count;
-        for (size_t i = 0; i < count; i++) {
-            const tc_first *first = &group->derivatives->body_first[i];
-            inputs[group->derivatives->sums[first->row]] += group->gradients[k * count + i] * x[first->column];
+        const tc_first *first = group->derivatives->body_first;
+        const tc_real *gradients = group->gradients + k * count;
+        for (size_t i = 0; i < count;) { /* sorted by row */
+            uint32_t row = first[i].row;
+            tc_real *input = &inputs[group->derivatives->sums[row]], sum = *input;
+            for (; i < count && first[i].row == row; i++)
+                sum += gradients[i] * x[first[i].column];
+            *input = sum;
         }
     }
     if (group->coord_start != NULL)
@@ -119,21 +126,35 @@ void tc_block_from_inputs(const tc_group *group, size_t k, const tc_real *prices
             x[group->coord_component[i]] -= prices[group->coord_input[i]];
 }
 
-static tc_real *couple_vector(tc_interior *solver, size_t dim, uint32_t name) {
-    uint32_t slot = solver->scratch.couple_slot[name];
-    if (slot == UINT32_MAX) {
-        slot = solver->scratch.couple_slot[name] = (uint32_t)solver->scratch.couple_count++;
-        solver->scratch.couple_name[slot] = name;
-        solver->scratch.couple_first[slot] = dim;
-        solver->scratch.couple_end[slot] = 0;
-        memset(solver->scratch.couple + slot * dim, 0, dim * sizeof(tc_real));
-    }
-    return solver->scratch.couple + slot * dim;
+/* ---- what a block adds to the coupled system: V K^-1 V', V the vectors that couple it ---- */
+
+/* Blocks of the same structure go together: which vectors they have, and where these are not 0, is found out once. An
+ * entry of the system gets their terms one after the other, as if they came alone. */
+
+static tc_real *couple_vector(const tc_interior *solver, size_t dim, size_t slot, size_t lane) {
+    return solver->scratch.couple + (lane * solver->scratch.couple_slots + slot) * dim;
 }
 
-static void couple_add(tc_interior *solver, size_t dim, uint32_t name, size_t component, tc_real value) {
-    couple_vector(solver, dim, name)[component] += value;
-    uint32_t slot = solver->scratch.couple_slot[name];
+static uint32_t couple_slot(tc_interior *solver, size_t dim, uint32_t name, size_t lanes) {
+    tc_block_scratch *scratch = &solver->scratch;
+    uint32_t slot = scratch->couple_slot[name];
+    if (slot != UINT32_MAX)
+        return slot;
+    slot = scratch->couple_slot[name] = (uint32_t)scratch->couple_count++;
+    scratch->couple_name[slot] = name;
+    scratch->couple_first[slot] = dim;
+    scratch->couple_end[slot] = 0;
+    for (size_t lane = 0; lane < lanes; lane++)
+        memset(couple_vector(solver, dim, slot, lane), 0, dim * sizeof(tc_real));
+    return slot;
+}
+
+/* factor * values[lane * stride], one for each block. */
+static void couple_add(tc_interior *solver, size_t dim, uint32_t name, size_t component, tc_real factor,
+                       const tc_real *values, size_t stride, size_t lanes) {
+    uint32_t slot = couple_slot(solver, dim, name, lanes);
+    for (size_t lane = 0; lane < lanes; lane++)
+        couple_vector(solver, dim, slot, lane)[component] += factor * values[lane * stride];
     if (component < solver->scratch.couple_first[slot])
         solver->scratch.couple_first[slot] = component;
     if (component >= solver->scratch.couple_end[slot])
@@ -141,19 +162,21 @@ static void couple_add(tc_interior *solver, size_t dim, uint32_t name, size_t co
 }
 
 /* du_input/dx_component = value: into the input's own vector, or into those of the constraints that use it. */
-static void couple_entry(tc_interior *solver, size_t dim, uint32_t input, size_t component, tc_real value) {
+static void couple_entry(tc_interior *solver, size_t dim, uint32_t input, size_t component, const tc_real *values,
+                         size_t stride, size_t lanes) {
     const tc_coupling *coupling = solver->coupling;
     if (coupling->is_curved) {
-        couple_add(solver, dim, input, component, value);
+        couple_add(solver, dim, input, component, 1, values, stride, lanes);
         return;
     }
     for (uint32_t e = coupling->column_start[input]; e < coupling->column_start[input + 1]; e++) {
         uint32_t entry = coupling->column_entry[e];
-        couple_add(solver, dim, coupling->entry_row[entry], component, coupling->first[entry] * value);
+        couple_add(solver, dim, coupling->entry_row[entry], component, coupling->first[entry], values, stride, lanes);
     }
 }
 
-static void gather_couplings(tc_interior *solver, const tc_group *group, size_t k) {
+static void gather_couplings(tc_interior *solver, const tc_group *group, size_t k, size_t lanes) {
+    static const tc_real one = 1;
     size_t dim = group->dim;
     const tc_real *width = group->width + k * dim;
     solver->scratch.couple_count = 0;
@@ -163,41 +186,86 @@ static void gather_couplings(tc_interior *solver, const tc_group *group, size_t 
             const tc_first *first = &group->derivatives->body_first[i];
             if (width[first->column] != 0)
                 couple_entry(solver, dim, group->derivatives->sums[first->row], first->column,
-                             group->gradients[k * count + i]);
+                             group->gradients + k * count + i, count, lanes);
         }
     }
     if (group->coord_start != NULL)
         for (size_t i = group->coord_start[k]; i < group->coord_start[k + 1]; i++)
             if (width[group->coord_component[i]] != 0)
-                couple_entry(solver, dim, group->coord_input[i], group->coord_component[i], 1);
+                couple_entry(solver, dim, group->coord_input[i], group->coord_component[i], &one, 0, lanes);
 }
 
-/* Adds this block's V K^-1 V' to the lower triangle of the coupled system, V the vectors gathered. */
-void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
-    size_t dim = group->dim, rows = group->row_count[k], first = k * group->rows;
-    size_t size = solver->coupling->is_curved ? solver->coupling->q : solver->coupling->m;
-    tc_real *matrix = solver->coupling->schur;
-    gather_couplings(solver, group, k);
-    for (size_t i = 0; i < solver->scratch.couple_count; i++) {
-        tc_real *vector = solver->scratch.couple + i * dim, *seen = solver->scratch.couple_rows + i * rows;
-        solve_lower(group, k, vector);
+static bool has_all_widths(const tc_group *group, size_t k) {
+    for (size_t v = k * group->dim; v < (k + 1) * group->dim; v++)
+        if (group->width[v] == 0)
+            return false;
+    return true;
+}
+
+/* How many blocks from k on have the structure of the first. */
+static size_t alike_from(const tc_interior *solver, const tc_group *group, size_t k, size_t end) {
+    size_t lanes = 1, most = solver->scratch.couple_lanes;
+    if (group->coord_start != NULL || !has_all_widths(group, k))
+        return 1;
+    while (lanes < most && k + lanes < end && group->is_diagonal[k + lanes] == group->is_diagonal[k] &&
+           group->row_count[k + lanes] == group->row_count[k] && has_all_widths(group, k + lanes))
+        lanes++;
+    return lanes;
+}
+
+/* L^-1 of the vectors, and the same seen by the blocks' rows. */
+static void solve_couplings(tc_interior *solver, const tc_group *group, size_t k, size_t lanes) {
+    size_t dim = group->dim, rows = group->row_count[k];
+    tc_block_scratch *scratch = &solver->scratch;
+    for (size_t i = 0; i < scratch->couple_count; i++) {
         if (!group->is_diagonal[k])
-            solver->scratch.couple_end[i] = dim;
-        size_t from = solver->scratch.couple_first[i], end = solver->scratch.couple_end[i];
-        for (size_t r = 0; r < rows; r++)
-            seen[r] = tc_dot(end - from, group->row_solved + (first + r) * dim + from, vector + from);
-        tc_solve_lower(rows, group->row_factor + first * group->rows, seen);
-        for (size_t j = 0; j <= i; j++) {
-            uint32_t one = solver->scratch.couple_name[i], other = solver->scratch.couple_name[j];
-            size_t place = one > other ? one * size + other : other * size + one;
-            size_t low = from > solver->scratch.couple_first[j] ? from : solver->scratch.couple_first[j];
-            size_t high = end < solver->scratch.couple_end[j] ? end : solver->scratch.couple_end[j];
-            tc_real sum = low < high ? tc_dot(high - low, vector + low, solver->scratch.couple + j * dim + low) : 0;
-            matrix[place] += sum - tc_dot(rows, seen, solver->scratch.couple_rows + j * rows);
+            scratch->couple_end[i] = dim;
+        size_t from = scratch->couple_first[i], end = scratch->couple_end[i];
+        for (size_t lane = 0; lane < lanes; lane++) {
+            size_t first = (k + lane) * group->rows;
+            tc_real *vector = couple_vector(solver, dim, i, lane);
+            tc_real *seen = scratch->couple_rows + (lane * scratch->couple_slots + i) * rows;
+            solve_lower(group, k + lane, vector);
+            for (size_t r = 0; r < rows; r++)
+                seen[r] = tc_dot(end - from, group->row_solved + (first + r) * dim + from, vector + from);
+            tc_solve_lower(rows, group->row_factor + first * group->rows, seen);
         }
     }
-    for (size_t i = 0; i < solver->scratch.couple_count; i++)
-        solver->scratch.couple_slot[solver->scratch.couple_name[i]] = UINT32_MAX;
+}
+
+/* Adds the terms of two vectors to their entry of the system. */
+static void add_couplings(const tc_interior *solver, size_t dim, size_t rows, size_t i, size_t j, size_t lanes,
+                          tc_real *entry) {
+    const tc_block_scratch *scratch = &solver->scratch;
+    size_t low = larger(scratch->couple_first[i], scratch->couple_first[j]);
+    size_t high = scratch->couple_end[i] < scratch->couple_end[j] ? scratch->couple_end[i] : scratch->couple_end[j];
+    size_t count = low < high ? high - low : 0;
+    tc_real total = *entry;
+    for (size_t lane = 0; lane < lanes; lane++) {
+        const tc_real *seen = scratch->couple_rows + lane * scratch->couple_slots * rows;
+        tc_real sum =
+            tc_dot(count, couple_vector(solver, dim, i, lane) + low, couple_vector(solver, dim, j, lane) + low);
+        total += rows == 0 ? sum : sum - tc_dot(rows, seen + i * rows, seen + j * rows);
+    }
+    *entry = total;
+}
+
+void tc_blocks_couple(tc_interior *solver, const tc_group *group, size_t first, size_t end) {
+    size_t size = solver->coupling->is_curved ? solver->coupling->q : solver->coupling->m;
+    const tc_block_scratch *scratch = &solver->scratch;
+    for (size_t k = first, lanes = 0; k < end; k += lanes) {
+        lanes = alike_from(solver, group, k, end);
+        gather_couplings(solver, group, k, lanes);
+        solve_couplings(solver, group, k, lanes);
+        for (size_t i = 0; i < scratch->couple_count; i++)
+            for (size_t j = 0; j <= i; j++) {
+                uint32_t one = scratch->couple_name[i], other = scratch->couple_name[j];
+                size_t place = one > other ? one * size + other : other * size + one;
+                add_couplings(solver, group->dim, group->row_count[k], i, j, lanes, solver->coupling->schur + place);
+            }
+        for (size_t i = 0; i < scratch->couple_count; i++)
+            scratch->couple_slot[scratch->couple_name[i]] = UINT32_MAX;
+    }
 }
 
 /* ---- the system that couples the blocks ---- */

@@ -30,6 +30,7 @@ typedef struct tc_parts {
     size_t members, count, size;
     part_sums *sums; /* by part */
     part_worker *workers;
+    size_t worker_count;
     /* the pass at work */
     tc_interior *solver;
     tc_pass_sum wanted;
@@ -72,11 +73,26 @@ void tc_parts_init(tc_interior *solver, tc_team *team) {
     *parts = (tc_parts){.team = team, .members = members, .size = (members + count - 1) / count};
     parts->count = (members + parts->size - 1) / parts->size;
     init_sums(solver, parts);
-    size_t workers = team == NULL ? 1 : tc_team_size(team);
-    parts->workers = TC_NEW(solver->arena, part_worker, workers);
-    for (size_t w = 0; w < workers; w++)
+    parts->worker_count = team == NULL ? 1 : tc_team_size(team);
+    parts->workers = TC_NEW(solver->arena, part_worker, parts->worker_count);
+    for (size_t w = 0; w < parts->worker_count; w++)
         init_worker(solver, &parts->workers[w]);
     solver->parts = parts;
+}
+
+static void exchange(tc_group *groups, size_t count) {
+    for (size_t g = 0; g < count; g++) {
+        tc_iterate at = groups[g].at;
+        groups[g].at = groups[g].trial;
+        groups[g].trial = at;
+    }
+}
+
+void tc_exchange_trial(tc_interior *solver) {
+    size_t workers = solver->parts == NULL ? 0 : solver->parts->worker_count;
+    exchange(solver->groups, solver->group_count);
+    for (size_t w = 0; w < workers; w++)
+        exchange(solver->parts->workers[w].groups, solver->group_count);
 }
 
 /* The worker's copies, with sums that are 0. */
