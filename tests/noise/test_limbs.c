@@ -9,7 +9,7 @@ enum { MOST = 39, CASES = 20000 };
 
 typedef struct pair {
     unsigned limbs;
-    uint64_t a[MOST], b[MOST];
+    uint64_t a[MOST + 1], b[MOST + 1];
     mpz_t x, y, z;
 } pair;
 
