@@ -71,8 +71,8 @@ static tail_verdict compare(tail_search *s, uint64_t k, bool *is_close) {
         *is_close = are_neighbours(s, s->to, s->tail.low);
         return NO;
     }
-    if (tc_limbs_at_most(s->to, s->tail.low,
-                         s->tail.limbs)) { /* to is not 1, where it would be 0: 1 - tail > 2^-bits */
+    /* Not 1 here, which would be stored as 0: 1 - 2^-bits is above every tail. */
+    if (tc_limbs_at_most(s->to, s->tail.low, s->tail.limbs)) {
         *is_close = are_neighbours(s, s->tail.high, s->from);
         return YES;
     }
