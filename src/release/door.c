@@ -1,15 +1,28 @@
 /* The door: the only place where noise is added to private numbers. paper: the mechanism */
+#include "base/simd.h"
 #include "release/inside.h"
 
 /* Noise is at most 2^57 in size, so small units cannot overflow. An overflow would cost no privacy: the sum modulo 2^64
  * depends on the sum alone. */
-static void add_small(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
+TC_INLINE void add_small(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
     for (size_t k = 0; k < count; k++)
         out[k] = step * tc_lattice_double((int64_t)((uint64_t)units[k] + (uint64_t)noise[k]));
 }
 
+#ifdef TC_HAS_WIDE
+TC_WIDE static void add_small_wide(double step, const int64_t *units, const int64_t *noise, size_t count, double *out) {
+    add_small(step, units, noise, count, out);
+}
+#endif
+
 void tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
                           double *out) {
+#ifdef TC_HAS_WIDE
+    if (channel->is_small && TC_IS_WIDE()) {
+        add_small_wide(channel->step, units, noise, count, out);
+        return;
+    }
+#endif
     if (channel->is_small)
         add_small(channel->step, units, noise, count, out);
     else

@@ -77,6 +77,22 @@ static inline double tc_lattice_double(int64_t value) {
 #endif
 }
 
+/* Whole rows, compiled for each width of vectors. The bits are the same. */
+typedef struct tc_lattice_rows {
+    bool (*all_finite)(const double *x, size_t count);
+    /* The nearest lattice points to x of members first .. first + count - 1, in a box that is small. False if a number
+     * is not finite; units is then undefined. */
+    bool (*take)(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+                 int64_t *units);
+    void (*points)(double step, size_t count, const int64_t *units, double *row); /* step times the integers: exact */
+    /* The sum of terms of at most TC_SMALL_UNITS, each rounded. */
+    int64_t (*sum)(double per_unit, size_t count, const double *terms);
+} tc_lattice_rows;
+
+const tc_lattice_rows *tc_lattice_rows_here(void);
+extern const tc_lattice_rows tc_lattice_rows_narrow;
+extern const tc_lattice_rows tc_lattice_rows_wide, tc_lattice_rows_widest; /* only where TC_HAS_WIDE (base/simd.h) */
+
 /* Depends on value + noise alone, so saturation costs no privacy. */
 static inline int64_t tc_saturating_add(int64_t value, int64_t noise) {
     int64_t sum;

@@ -51,23 +51,6 @@ static double most_of(const tc_lattice_box *box, size_t member) {
     return box->mosts == NULL ? box->most : box->mosts[member];
 }
 
-/* x * 0 is a zero of some sign, or NaN where x is not finite: then bits besides the sign are set. */
-static inline uint64_t trouble(double x) {
-    double zero = x * 0.0;
-    uint64_t bits;
-    memcpy(&bits, &zero, sizeof bits);
-    return bits;
-}
-
-static inline bool is_finite(uint64_t gathered) { return gathered << 1 == 0; }
-
-static bool all_finite(const double *x, size_t count) {
-    uint64_t gathered = 0;
-    for (size_t k = 0; k < count; k++)
-        gathered |= trouble(x[k]);
-    return is_finite(gathered);
-}
-
 /* Bounds are whole numbers, so rounding and clamping may be done in either order. */
 static inline double clamped(double units, double least, double most) {
     units = units < least ? least : units;
@@ -83,24 +66,12 @@ static inline int64_t take_large(double units, double least, double most) {
  * finite; units is then undefined. */
 static bool take_points(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
                         int64_t *restrict units) {
-    uint64_t gathered = 0;
-    if (!box->is_small)
-        for (size_t k = 0; k < count; k++) {
-            gathered |= trouble(x[k]);
-            units[k] = take_large(x[k] * per_unit, least_of(box, first + k), most_of(box, first + k));
-        }
-    else if (box->leasts == NULL)
-        for (size_t k = 0; k < count; k++) {
-            gathered |= trouble(x[k]);
-            units[k] = tc_lattice_round_small(clamped(x[k] * per_unit, box->least, box->most), 1);
-        }
-    else
-        for (size_t k = 0; k < count; k++) {
-            gathered |= trouble(x[k]);
-            units[k] =
-                tc_lattice_round_small(clamped(x[k] * per_unit, box->leasts[first + k], box->mosts[first + k]), 1);
-        }
-    return is_finite(gathered);
+    const tc_lattice_rows *rows = tc_lattice_rows_here();
+    if (box->is_small)
+        return rows->take(box, per_unit, first, count, x, units);
+    for (size_t k = 0; k < count; k++)
+        units[k] = take_large(x[k] * per_unit, least_of(box, first + k), most_of(box, first + k));
+    return rows->all_finite(x, count);
 }
 
 static void wipe_states(void *what) {
@@ -187,7 +158,7 @@ tc_private_states *tc_states_of_plan(tc_arena *arena, const tc_model *model, con
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) {
     const tc_family *of = &states->model->families[family];
     tc_taken taken = TC_STATE_TAKEN;
-    if (!all_finite(x, of->dim))
+    if (!tc_lattice_rows_here()->all_finite(x, of->dim))
         return TC_STATE_REFUSED;
     for (size_t c = 0; c < of->dim; c++) {
         bool good = take_points(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
@@ -235,7 +206,7 @@ static bool take_families(tc_private_states *states, const double *x) {
 
 tc_taken tc_states_take(tc_private_states *states, const double *x) {
     size_t count = states->model->state_count;
-    if (!all_finite(x, count))
+    if (!tc_lattice_rows_here()->all_finite(x, count))
         return TC_STATE_REFUSED;
     bool outside = false;
     if (states->flat != NULL) {
@@ -277,13 +248,6 @@ static bool keeps_integers(const tc_release *release) {
     return tc_noises_states(release->plan) && tc_release_has_noise(release);
 }
 
-/* h times the integers: exact. */
-static void to_points(const tc_release *release, const int64_t *units, size_t count, double *restrict row) {
-    double step = release->state_step;
-    for (size_t k = 0; k < count; k++)
-        row[k] = tc_lattice_double(units[k]) * step;
-}
-
 /* A member's points as rows of doubles: multiples of h, so that they become integers again exactly. */
 static void keep_rows(const tc_release *release, const tc_cap *cap, size_t member, double *const *rows, size_t k) {
     int64_t excess = -tc_cap_bound(cap, member);
@@ -320,7 +284,7 @@ tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t numbe
         if (!take_points(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c], units))
             return TC_BAD_USAGE;
         if (!integers)
-            to_points(release, units, block->count, worker->rows[c]);
+            tc_lattice_rows_here()->points(release->state_step, block->count, units, worker->rows[c]);
     }
     keep_block(worker, family, block);
     worker->holds = block;
@@ -341,7 +305,7 @@ tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_
         if (keeps_integers(release))
             memcpy(worker->values->units + c * block->count, units, block->count * sizeof *units);
         else
-            to_points(release, units, block->count, worker->rows[c]);
+            tc_lattice_rows_here()->points(release->state_step, block->count, units, worker->rows[c]);
     }
     worker->holds = block;
     return TC_OK;

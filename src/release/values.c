@@ -3,10 +3,13 @@
 
 /* ---- sums, and what is known once all of them are ---------------------------------------------------------------- */
 
-/* A mark of the states of a block. A change of any one number changes the mark. */
+/* A mark of the states of a block. A change of any one number changes the mark. Of no use where the block has no
+ * entries to release. */
 static uint64_t mark_of(const tc_release_worker *worker) {
     const tc_release_block *block = worker->holds;
     uint64_t mark = 0, weight = 1;
+    if (worker->release->blocks->families[block->family].noised_count == 0)
+        return 0;
     for (size_t c = 0; c < worker->release->model->families[block->family].dim; c++)
         for (size_t k = 0; k < block->count; k++, weight += 2) {
             uint64_t bits;
@@ -22,11 +25,9 @@ static bool is_marked(const tc_release_worker *worker) { return mark_of(worker) 
 static int64_t integer_sum(const tc_sum_lattice *lattice, const double *terms, size_t lanes) {
     uint64_t sum = 0; /* never beyond 2^62: check.c */
     if (lattice->is_small)
-        for (size_t lane = 0; lane < lanes; lane++)
-            sum += (uint64_t)tc_lattice_round_small(terms[lane], lattice->per_unit);
-    else
-        for (size_t lane = 0; lane < lanes; lane++)
-            sum += (uint64_t)tc_lattice_round(terms[lane], lattice->per_unit);
+        return tc_lattice_rows_here()->sum(lattice->per_unit, lanes, terms);
+    for (size_t lane = 0; lane < lanes; lane++)
+        sum += (uint64_t)tc_lattice_round(terms[lane], lattice->per_unit);
     return (int64_t)sum;
 }
 

@@ -502,7 +502,8 @@ static void expect_same_columns(tc_columns a, tc_columns b) {
     expect_bits("columns", one, other, 3);
 }
 
-/* In whole arrays; in blocks and bites in any order, by any worker; by the loops for any processor. */
+/* In whole arrays; in blocks and bites in any order, by any worker; by the loops for any processor, and for those with
+ * AVX2. */
 static void no_bit_depends_on_who_does_what_when(void **state) {
     (void)state;
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -515,6 +516,10 @@ static void no_bit_depends_on_who_does_what_when(void **state) {
         double *x_hat = TC_NEW(p.arena, double, n), *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
         piece *pieces = TC_NEW(p.arena, piece, n);
         plain->kernels = &tc_estimator_kernels_narrow;
+#ifdef TC_HAS_WIDE
+        if (TC_IS_WIDE())
+            parts->kernels = &tc_estimator_kernels_wide;
+#endif
         for (size_t round = 0; round < 3; round++) {
             AT_CASE(round);
             tc_estimator *all[] = {whole, parts, plain};

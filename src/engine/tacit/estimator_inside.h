@@ -10,7 +10,7 @@
 #include "engine/tacit/estimator.h"
 
 /* ---- loops over rows (estimator_rows.inc.h) -----------------------------------------------------------------------
- * Compiled twice: for any processor, and for those with AVX2. The bits are the same. */
+ * Compiled for each width of vectors. The bits are the same. */
 
 enum { TC_TOTAL_LANES = 8 }; /* partial sums of a block, side by side: member k adds to number k mod 8 */
 
@@ -49,7 +49,7 @@ typedef struct tc_estimator_kernels {
 
 const tc_estimator_kernels *tc_estimator_kernels_here(void);
 extern const tc_estimator_kernels tc_estimator_kernels_narrow;
-extern const tc_estimator_kernels tc_estimator_kernels_wide; /* only where TC_HAS_WIDE */
+extern const tc_estimator_kernels tc_estimator_kernels_wide, tc_estimator_kernels_widest; /* only where TC_HAS_WIDE */
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
 

@@ -7,5 +7,5 @@
 #include "engine/tacit/estimator_rows.inc.h"
 
 const tc_estimator_kernels *tc_estimator_kernels_here(void) {
-    return TC_SIMD_CHOOSE(&tc_estimator_kernels_narrow, &tc_estimator_kernels_wide, &tc_estimator_kernels_wide);
+    return TC_SIMD_CHOOSE(&tc_estimator_kernels_narrow, &tc_estimator_kernels_wide, &tc_estimator_kernels_widest);
 }

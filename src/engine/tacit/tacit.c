@@ -14,6 +14,7 @@
  *
  * A round that fails must leave the averages as they were. So x(k) goes into them when it is about to be overwritten,
  * by x(k+2) or when the result is asked for; until then nothing of round k is lost. */
+#include "base/simd.h"
 #include "engine/inside.h"
 #include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
@@ -141,13 +142,28 @@ static size_t next_singles(void *self, const double *p, tc_answer_scalars scalar
 
 /* ---- average: the result of the run ------------------------------------------------------------------------------ */
 
-static void average(void *self, const double *all_x, size_t first, size_t count) {
-    const tacit *method = self;
-    const double *restrict x = all_x + first;
-    double *restrict average = method->average + first;
-    double gain = method->gain;
-    for (size_t i = 0; gain != 0 && i < count; i++)
+TC_INLINE void follow(size_t count, double gain, const double *restrict x, double *restrict average) {
+    for (size_t i = 0; i < count; i++)
         average[i] += gain * (x[i] - average[i]);
+}
+
+#ifdef TC_HAS_WIDE
+TC_WIDE static void follow_wide(size_t count, double gain, const double *x, double *average) {
+    follow(count, gain, x, average);
+}
+#endif
+
+static void average(void *self, const double *x, size_t first, size_t count) {
+    const tacit *method = self;
+    if (method->gain == 0)
+        return;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE()) {
+        follow_wide(count, method->gain, x + first, method->average + first);
+        return;
+    }
+#endif
+    follow(count, method->gain, x + first, method->average + first);
 }
 
 static void settle(void *self) {
