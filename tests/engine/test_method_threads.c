@@ -1,6 +1,7 @@
 /* The method `tacit`: the same bits on any number of threads, and from both drivers. */
 /* labels: not-asan */
 #include "engine/method_runs.h"
+#include "engine/tacit/controller.h"
 
 #define ROUND_LIMIT "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 300 }\n"
 
@@ -111,9 +112,81 @@ static void bits_depend_neither_on_threads_nor_on_the_driver(void **state) {
     assert_true(seen[TC_PLACEMENT_STATES] && seen[TC_PLACEMENT_FORMS] && seen[TC_PLACEMENT_OUTPUTS]);
 }
 
+/* A large run is asked after every round, and compared with a small one and with a large one that is left alone. */
+static void what_is_asked_between_rounds_changes_nothing(void **state) {
+    (void)state;
+    enum { ROUNDS = 6 };
+    static const tc_placement placements[] = {TC_PLACEMENT_STATES, TC_PLACEMENT_OUTPUTS};
+    for (size_t i = 0; i < 2; i++) {
+        const situation *of = &situations[2];
+        planned p = open_situation(of);
+        size_t n = p.model->state_count, m = p.model->constraint_count;
+        method_options asked = {
+            .mechanism = TC_MECHANISM_LAPLACE, .placement = placements[i], .rounds = 300, .radius = 20};
+        const tc_plan *plan = method_plan(&p, &asked);
+        const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
+        tc_team *team = tc_team_new(p.arena, 2);
+        tc_engine *small = method_engine(p.arena, &p, plan, facts, 7, NULL, TC_DRIVER_SMALL, 0);
+        tc_engine *large = method_engine(p.arena, &p, plan, facts, 7, team, TC_DRIVER_LARGE, 0);
+        tc_engine *alone = method_engine(p.arena, &p, plan, facts, 7, team, TC_DRIVER_LARGE, 0);
+        const double *found[4], *others[4];
+        for (uint64_t k = 1; k <= ROUNDS; k++) {
+            run_to(small, k);
+            run_to(large, k);
+            look(small, found);
+            look(large, others);
+            for (size_t f = 0; f < 4; f++)
+                assert_memory_equal(found[f], others[f], (f % 2 == 0 ? n : m) * sizeof(double));
+            const tc_feasibility *one = tc_engine_feasibility(small), *other = tc_engine_feasibility(large);
+            assert_non_null(one);
+            assert_memory_equal(one->bounds, other->bounds, m * sizeof(double));
+        }
+        run_to(alone, ROUNDS);
+        look(alone, others);
+        for (size_t f = 0; f < 4; f++)
+            assert_memory_equal(found[f], others[f], (f % 2 == 0 ? n : m) * sizeof(double));
+        planned_end(&p);
+    }
+}
+
+/* The states jump to the upper bound, where the slopes of members above 4,400 overflow: round 2 fails in the last of
+ * three blocks, after others have stepped and were measured for round 3. */
+static void a_round_that_fails_in_some_block_leaves_all_as_they_were(void **state) {
+    (void)state;
+    static const char text[] = "agents a[i in 1..5000] {\n state x in [0, 800]\n"
+                               " private minimize exp(x * i / 5000) - 1e6 * x\n start x = 1 + i / 5000\n}\n"
+                               "constraint c: sum(a: x) / 5000 <= 700\nstart multipliers 0.25\n" ROUND_LIMIT;
+    planned p = planned_problem("fails.tacit", text);
+    method_options asked = {
+        .mechanism = TC_MECHANISM_LAPLACE, .placement = TC_PLACEMENT_STATES, .rounds = 300, .radius = 20};
+    const tc_plan *plan = method_plan(&p, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
+    tc_team *team = tc_team_new(p.arena, 3);
+    tc_engine *whole = method_engine(p.arena, &p, plan, facts, 7, NULL, TC_DRIVER_SMALL, TC_WITHOUT_PROXIMAL);
+    const double *found[4], *others[4];
+    run_to(whole, 1);
+    look(whole, found);
+    for (int driver = TC_DRIVER_SMALL; driver <= TC_DRIVER_LARGE; driver++) {
+        tc_engine *engine = method_engine(p.arena, &p, plan, facts, 7, team, (tc_driver)driver, TC_WITHOUT_PROXIMAL);
+        tc_engine_outcome outcome;
+        for (int again = 0; again < 2; again++) {
+            assert_true(tc_engine_advance(engine, 9, NULL, &outcome) == TC_OK);
+            assert_int_equal(outcome, TC_ENGINE_DIVERGED);
+            assert_int_equal(tc_engine_rounds(engine), 1);
+            look(engine, others);
+            for (size_t f = 0; f < 4; f++)
+                assert_memory_equal(found[f], others[f], (f % 2 == 0 ? 5000 : 1) * sizeof(double));
+            assert_null(tc_engine_feasibility(engine));
+        }
+    }
+    planned_end(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_driver),
+        cmocka_unit_test(what_is_asked_between_rounds_changes_nothing),
+        cmocka_unit_test(a_round_that_fails_in_some_block_leaves_all_as_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
