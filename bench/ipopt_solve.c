@@ -227,7 +227,8 @@ int main(int count, char **arguments) {
     IpoptProblem solver =
         CreateIpoptProblem((Index)n, lower, upper, (Index)m, least, p.limits, (Index)jacobian_entries(&p), (Index)n, 0,
                            objective, constraints, gradient, jacobian, hessian);
-    if (solver == NULL || !AddIpoptIntOption(solver, "print_level", 0) || !AddIpoptStrOption(solver, "sb", "yes"))
+    char level[] = "print_level", banner[] = "sb", yes[] = "yes"; /* the interface wants them writable */
+    if (solver == NULL || !AddIpoptIntOption(solver, level, 0) || !AddIpoptStrOption(solver, banner, yes))
         return 3;
     double began = seconds();
     int status = IpoptSolve(solver, x, g, &value, NULL, NULL, NULL, &p);
