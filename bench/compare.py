@@ -34,11 +34,11 @@ PRINTED = [
         ("paper, Laplace, method tacit", r"^laplace: method tacit ([\d.]+) ns", "ns"),
         ("paper, Gaussian, method tacit", r"^gaussian: method tacit ([\d.]+) ns", "ns"),
     ]),
-    ("bench_large", ["--inform", problems / "units1000000^2.tacit"], [
+    ("bench_large", [problems / "units1000000^2.tacit"], [
         ("10^6 agents, noise on states, two threads", r"^\d+ agents, 2 threads: a round ([\d.]+) ms", "ms"),
         ("10^6 agents, noise on states, one thread", r"^\d+ agents, one thread: a round ([\d.]+) ms", "ms"),
     ]),
-    ("bench_large", ["--inform", problems / "units1000000.tacit"], [
+    ("bench_large", [problems / "units1000000.tacit"], [
         ("10^6 agents, affine, two threads", r"^\d+ agents, 2 threads: a round ([\d.]+) ms", "ms"),
         ("10^6 agents, affine, one thread", r"^\d+ agents, one thread: a round ([\d.]+) ms", "ms"),
     ]),
