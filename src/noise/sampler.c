@@ -24,6 +24,12 @@ bool tc_noise_scale_from(double s, tc_noise_scale *scale) {
     return true;
 }
 
+/* A compiler that sees what a mask is made of may turn it into a jump. */
+static inline uint64_t hidden(uint64_t mask) {
+    __asm__("" : "+r"(mask));
+    return mask;
+}
+
 static inline int64_t multiply_high(int64_t a, int64_t b) { return (int64_t)(((int128)a * b) >> 64); }
 
 /* The polynomial at position / 2^64, -1/2 <= position / 2^64 < 1/2. */
@@ -57,7 +63,7 @@ static inline uint64_t quantile(tc_noise_law law, uint64_t middle, unsigned octa
         value = horner(tc_gaussian_table[row][segment], TC_GAUSSIAN_DEGREE, position);
         *error = FIXED_ERROR + ((UINT64_C(3) << row) >> 6);
     }
-    return (uint64_t)(value & ~(value >> 63)); /* the quantile is not negative */
+    return (uint64_t)value & ~hidden((uint64_t)(value >> 63)); /* the quantile is not negative */
 }
 
 static inline __attribute__((always_inline)) size_t sample(tc_noise_law law, const tc_noise_scale *scales,
@@ -76,7 +82,7 @@ static inline __attribute__((always_inline)) size_t sample(tc_noise_law law, con
         uint64_t rounded = product + (UINT64_C(1) << (scale->shift - 1));
         uint64_t low = (rounded - error) >> scale->shift, high = (rounded + error + 1) >> scale->shift;
         unsigned is_open = (unsigned)(low != high) | (unsigned)(octave >= octaves);
-        uint64_t negative = UINT64_C(0) - (word & 1), keep = UINT64_C(0) - (uint64_t)is_open;
+        uint64_t negative = UINT64_C(0) - (word & 1), keep = hidden(UINT64_C(0) - (uint64_t)is_open);
         values[i] = (int64_t)((((low ^ negative) - negative) & ~keep) | (word & keep));
         undecided[open] = i;
         open += is_open;
@@ -84,8 +90,10 @@ static inline __attribute__((always_inline)) size_t sample(tc_noise_law law, con
     return open;
 }
 
-static size_t sample_in_integers(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values,
-                                 uint16_t count, uint16_t *undecided) {
+/* Not inlined: its loops need all registers. */
+static __attribute__((noinline)) size_t sample_in_integers(tc_noise_law law, const tc_noise_scale *scales,
+                                                           size_t stride, int64_t *values, uint16_t count,
+                                                           uint16_t *undecided) {
     if (law == TC_LAPLACE)
         return stride == 0 ? sample(TC_LAPLACE, scales, 0, values, count, undecided)
                            : sample(TC_LAPLACE, scales, 1, values, count, undecided);
@@ -112,7 +120,7 @@ static size_t count_bits(const uint64_t *bits) {
 static size_t take_first(uint64_t *bits) {
     uint64_t word = 0, number = 0;
     for (uint64_t i = BITMAP; i-- > 0;) {
-        uint64_t is_empty = (uint64_t)(bits[i] != 0) - 1;
+        uint64_t is_empty = hidden((uint64_t)(bits[i] != 0) - 1);
         word = (word & is_empty) | (bits[i] & ~is_empty);
         number = (number & is_empty) | (i & ~is_empty);
     }

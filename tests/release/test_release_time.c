@@ -3,7 +3,7 @@
 /* labels: long */
 #include "plan/planned.h"
 #include "release/release.h"
-#include "stepped.h"
+#include "support/stepped.h"
 #include "support/arithmetic.h"
 
 #include <fenv.h>

@@ -1,7 +1,7 @@
 /* The path of a piece of work, one instruction after another: a child does it, and its parent steps through it. Nothing
  * here looks at a clock. */
-#ifndef TC_TESTS_PRIVACY_STEPPED_H
-#define TC_TESTS_PRIVACY_STEPPED_H
+#ifndef TC_TESTS_SUPPORT_STEPPED_H
+#define TC_TESTS_SUPPORT_STEPPED_H
 
 #include "support/cmocka.h"
 
