@@ -190,8 +190,12 @@ static void intermediate_results_have_the_sizes_of_the_proof(void **state) {
         for (int d = 0; d <= TC_LANE_GAUSSIAN_DEGREE; d++)
             assert_true(most_sum(tc_lane_gaussian_rows[i], TC_LANE_GAUSSIAN_DEGREE, d, 0.25) < (d == 0 ? 3.99 : 0.99));
     }
-    for (int d = 0; d < TC_LANE_LAPLACE_DEGREE; d++)
+    double slope = 0; /* of z (series[0] + ...) */
+    for (int d = 0; d < TC_LANE_LAPLACE_DEGREE; d++) {
         assert_true(most_sum(tc_lane_log_series, TC_LANE_LAPLACE_DEGREE - 1, d, 1.0 / 32) < (d == 0 ? 1.03 : 0.99));
+        slope += (d + 1) * fabs(tc_lane_log_series[d]) * ldexp(1, -5 * d);
+    }
+    assert_true(slope < 1.04);
 }
 
 int main(void) {
