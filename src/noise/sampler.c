@@ -145,6 +145,7 @@ static size_t sample_in_lanes(tc_sampler_lanes lanes, tc_noise_law law, const tc
     return undecided_count;
 }
 
+/* The first scale decides for all, since that affects time alone. */
 size_t tc_sample_with(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
                       int64_t *values, uint16_t count, uint16_t *undecided) {
     if (lanes == NULL || count == 0 || scales->exponent > MOST_LANE_EXPONENT)

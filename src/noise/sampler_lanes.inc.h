@@ -1,6 +1,7 @@
-/* Several draws at once in doubles; sampler_wide.c and sampler_widest.c include this. They define LANES, PACKS, how
- * many packs go in step (a draw is one long chain of operations that wait for each other), what their processors do in
- * their own way (fused products, tables, masks), and SAMPLE, the name of the result.
+/* Several draws at once in doubles; sampler_wide.c and sampler_widest.c include this. Before it they define LANES, the
+ * doubles of a pack; PACKS, how many packs go in step (a draw is one long chain of operations that wait for each
+ * other); what their processors do in their own way (fused products, tables, masks); and SAMPLE, the name of the
+ * result.
  *
  * Every bound holds in every rounding mode and with flushing of subnormal numbers: docs/proofs/sampling.md, "Lanes". */
 
@@ -67,7 +68,8 @@ TC_INLINE void set_scale(lane_scales *scales, int p, tc_pack s) {
     scales->most[p] = fuse(s, tc_pack_of(-TC_LANE_ERROR), tc_pack_of(0.5 - 0x1p-50));
 }
 
-/* One step of live <= STEP entries; the bits of those that stay open. */
+/* One step of live <= STEP entries; the bits of those that stay open. Lanes beyond them have the word 0, which is never
+ * decided. */
 TC_INLINE unsigned step(tc_noise_law law, const lane_scales *scales, int64_t *values, size_t live) {
     const tc_pack magic = tc_pack_of(0x1.8p52); /* plus an integer below 2^51: that is in the last bits */
     const tc_pack least = tc_pack_of(law == TC_LAPLACE ? 0x1p64 / (1 << TC_LANE_LAPLACE_OCTAVES)
