@@ -9,22 +9,21 @@ TC_INLINE void add_small(double step, const int64_t *units, const int64_t *noise
         out[k] = step * tc_lattice_double((int64_t)((uint64_t)units[k] + (uint64_t)noise[k]));
 }
 
+static void add_plainly(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
+    add_small(step, units, noise, count, out);
+}
+
 #ifdef TC_HAS_WIDE
-TC_WIDE static void add_small_wide(double step, const int64_t *units, const int64_t *noise, size_t count, double *out) {
+TC_WIDE static void add_widely(double step, const int64_t *units, const int64_t *noise, size_t count,
+                               double *restrict out) {
     add_small(step, units, noise, count, out);
 }
 #endif
 
 void tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
                           double *out) {
-#ifdef TC_HAS_WIDE
-    if (channel->is_small && TC_IS_WIDE()) {
-        add_small_wide(channel->step, units, noise, count, out);
-        return;
-    }
-#endif
     if (channel->is_small)
-        add_small(channel->step, units, noise, count, out);
+        TC_SIMD_CHOOSE(add_plainly, add_widely, add_widely)(channel->step, units, noise, count, out);
     else
         for (size_t k = 0; k < count; k++)
             out[k] = channel->step * (double)tc_saturating_add(units[k], noise[k]);

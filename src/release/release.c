@@ -352,7 +352,7 @@ tc_status tc_release_open(tc_release *release, uint64_t round) {
     release->next_round++; /* before anything is written, so that no round is released twice */
     release->round = round;
     release->phase = TC_ROUND_OPEN;
-    atomic_store(&release->summed_blocks, 0);
+    atomic_store_explicit(&release->summed_blocks, 0, memory_order_relaxed); /* no worker has the round yet */
     /* tc_release_close has wiped them already. A remainder would be released with this round, so they are set to zero
      * again. */
     for (size_t w = 0; w < release->worker_count; w++)

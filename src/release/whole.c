@@ -254,6 +254,18 @@ static void release_pieces(const tc_release *release, const tc_private_states *s
     }
 }
 
+/* Where there are no other families, their coordinates are all there are. */
+static void take_singles(const tc_release *release, const tc_private_states *states) {
+    const tc_whole *whole = release->whole;
+    double *restrict coords = release->coords;
+    if (whole->crowd_count == 0)
+        for (size_t i = 0; i < release->model->state_count; i++)
+            coords[i] = tc_lattice_double(states->units[i]) * states->step;
+    else
+        for (size_t i = 0; i < whole->coord_count; i++)
+            coords[whole->coords[i]] = tc_lattice_double(states->units[whole->coords[i]]) * states->step;
+}
+
 /* One call spends the round, so nothing of a block is released twice. */
 tc_status tc_whole_release(tc_release *release, const tc_private_states *states, tc_released *released) {
     const tc_whole *whole = release->whole;
@@ -263,8 +275,7 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
         return TC_OK;
     }
     release->whole->is_used = true;
-    for (size_t i = 0; i < whole->coord_count; i++)
-        release->coords[whole->coords[i]] = tc_lattice_double(states->units[whole->coords[i]]) * states->step;
+    take_singles(release, states);
     for (size_t i = 0; status == TC_OK && i < whole->crowd_count; i++)
         status = tc_release_block_sums(release, &release->blocks->blocks[whole->crowds[i]], states);
     if (status != TC_OK)

@@ -273,6 +273,19 @@ void tc_program_prepare(const tc_program *program, double *work) {
         r[i] = (formula);                                                                                              \
     }                                                                                                                  \
     break
+/* The same two at a time, for operations that take no longer than the loop around them. */
+#define EACH_TWO(formula)                                                                                              \
+    if (count % 2 != 0) {                                                                                              \
+        double x = work[operands[0].a], y = work[operands[0].b];                                                       \
+        r[0] = (formula);                                                                                              \
+    }                                                                                                                  \
+    for (size_t i = count % 2; i < count; i += 2) {                                                                    \
+        double x = work[operands[i].a], y = work[operands[i].b], first = (formula);                                    \
+        x = work[operands[i + 1].a], y = work[operands[i + 1].b];                                                      \
+        r[i] = first;                                                                                                  \
+        r[i + 1] = (formula);                                                                                          \
+    }                                                                                                                  \
+    break
 #define EACH_ALONE(formula)                                                                                            \
     for (size_t i = 0; i < count; i++) {                                                                               \
         double x = work[operands[i].a];                                                                                \
@@ -348,11 +361,11 @@ void tc_program_eval(const tc_program *program, const double *coords, const doub
         double *restrict r = results; /* what it writes, no instruction of this batch reads */
         switch (batch->op) {
         case TC_ADD:
-            EACH(ADD(x, y));
+            EACH_TWO(ADD(x, y));
         case TC_SUB:
-            EACH(SUB(x, y));
+            EACH_TWO(SUB(x, y));
         case TC_MUL:
-            EACH(MUL(x, y));
+            EACH_TWO(MUL(x, y));
         case TC_DIV:
             EACH(DIV(x, y));
         case TC_NEG:

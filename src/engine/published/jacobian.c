@@ -1,5 +1,7 @@
 #include "engine/published/published.h"
 
+#include "base/simd.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,19 +28,21 @@ typedef struct jacobian_family {
 } jacobian_family;
 
 typedef struct flat_entry { /* p[coordinate] += mu[row] * jacobian[position] */
-    uint32_t coordinate, position;
+    uint32_t row, position;
 } flat_entry;
 
-typedef struct flat_row { /* entries first .. end - 1 */
-    uint32_t row;
+typedef struct flat_column { /* entries first .. end - 1: shared ones by row, then single ones by row */
+    uint32_t coordinate;
     uint32_t first, end;
-} flat_row;
+    bool is_pair; /* also of the next coordinate, whose entries are in the same rows, each at the next position */
+} flat_column;
 
 typedef struct flat_list {
-    size_t state_count;
     flat_entry *entries;
-    flat_row *rows; /* shared entries by row, then single ones by row */
-    size_t row_count;
+    flat_column *columns;
+    size_t column_count, row_count;
+    tc_pack *multipliers; /* by row, of this round */
+    tc_pack_mask *counts; /* by row: the multiplier is not zero */
 } flat_list;
 
 struct tc_jacobian {
@@ -118,51 +122,73 @@ static void list_singles(tc_arena *arena, const tc_family_entries *entries, jaco
 /* One list of all entries, for ensembles of a few agents each of its own kind: going through families and components
  * would cost more than the arithmetic. */
 typedef struct listing {
-    size_t *next;        /* by row, shared and single: where its next entry goes; at first only how many there are */
+    size_t *next;        /* by coordinate: where its next entry goes; at first only how many there are */
     flat_entry *entries; /* NULL: they are only counted */
 } listing;
 
-static void add_flat(listing *list, size_t row, size_t coordinate, size_t position) {
+static void add_flat(listing *list, size_t coordinate, size_t row, size_t position) {
     if (list->entries != NULL)
-        list->entries[list->next[row]] = (flat_entry){(uint32_t)coordinate, (uint32_t)position};
-    list->next[row]++;
+        list->entries[list->next[coordinate]] = (flat_entry){(uint32_t)row, (uint32_t)position};
+    list->next[coordinate]++;
 }
 
-static void list_flat_family(listing *list, const tc_family *family, const tc_family_entries *of, size_t rows) {
-    for (size_t e = 0; e < of->shared_count; e++)
-        for (size_t k = 0; k < family->count; k++)
-            add_flat(list, of->shared[e].row, tc_coord_of(family, k, of->shared[e].component),
-                     of->first + e * family->count + k);
-    for (size_t i = 0; i < of->single_count; i++) {
-        const tc_single_entry *s = &of->singles[i];
-        if (s->shared == UINT32_MAX)
-            add_flat(list, rows + s->row, tc_coord_of(family, s->member, s->component), of->first_single + i);
+/* The layout has both kinds of entries by row. */
+static void list_flat(listing *list, const tc_model *model, const tc_entries *layout) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        const tc_family_entries *of = &layout->families[f];
+        for (size_t e = 0; e < of->shared_count; e++)
+            for (size_t k = 0; k < family->count; k++)
+                add_flat(list, tc_coord_of(family, k, of->shared[e].component), of->shared[e].row,
+                         of->first + e * family->count + k);
+        for (size_t i = 0; i < of->single_count; i++) {
+            const tc_single_entry *s = &of->singles[i];
+            if (s->shared == UINT32_MAX)
+                add_flat(list, tc_coord_of(family, s->member, s->component), s->row, of->first_single + i);
+        }
     }
 }
 
-static void list_flat(listing *list, const tc_model *model, const tc_entries *layout) {
-    for (size_t f = 0; f < model->family_count; f++)
-        list_flat_family(list, &model->families[f], &layout->families[f], model->constraint_count);
+static bool are_pair(const flat_list *flat, const flat_column *one, const flat_column *other) {
+    if (one->end - one->first != other->end - other->first)
+        return false;
+    for (uint32_t i = 0; i < one->end - one->first; i++) {
+        flat_entry a = flat->entries[one->first + i], b = flat->entries[other->first + i];
+        if (a.row != b.row || a.position + 1 != b.position)
+            return false;
+    }
+    return true;
+}
+
+static void join_pairs(flat_list *flat, size_t coordinates) {
+    for (size_t i = 0; i < coordinates; i++) {
+        flat_column *column = &flat->columns[flat->column_count++];
+        *column = flat->columns[i];
+        column->is_pair = i + 1 < coordinates && are_pair(flat, column, &flat->columns[i + 1]);
+        i += column->is_pair;
+    }
 }
 
 static flat_list *new_flat(tc_arena *arena, const tc_model *model, const tc_entries *layout) {
     flat_list *made = TC_NEW(arena, flat_list, 1);
-    size_t rows = model->constraint_count, count = 0;
-    listing list = {.next = TC_NEW(arena, size_t, 2 * rows)};
+    size_t count = 0;
+    listing list = {.next = TC_NEW(arena, size_t, model->state_count)};
     if (layout->position_count > UINT32_MAX || model->state_count > UINT32_MAX)
         tc_raise(arena, TC_TOO_LARGE);
-    made->state_count = model->state_count;
-    made->rows = TC_NEW(arena, flat_row, 2 * rows);
+    made->row_count = model->constraint_count;
+    made->multipliers = TC_NEW(arena, tc_pack, model->constraint_count);
+    made->counts = TC_NEW(arena, tc_pack_mask, model->constraint_count);
+    made->columns = TC_NEW(arena, flat_column, model->state_count);
     list_flat(&list, model, layout);
-    for (size_t i = 0; i < 2 * rows; i++) {
+    for (size_t i = 0; i < model->state_count; i++) {
         size_t first = count;
         count += list.next[i];
         list.next[i] = first;
-        if (count > first)
-            made->rows[made->row_count++] = (flat_row){(uint32_t)(i % rows), (uint32_t)first, (uint32_t)count};
+        made->columns[i] = (flat_column){.coordinate = (uint32_t)i, .first = (uint32_t)first, .end = (uint32_t)count};
     }
     list.entries = made->entries = TC_NEW(arena, flat_entry, count);
     list_flat(&list, model, layout);
+    join_pairs(made, model->state_count);
     return made;
 }
 
@@ -244,13 +270,21 @@ void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released
 void tc_jacobian_answer_whole(const tc_jacobian *jacobian, const tc_released *released, const double *mu, double *p) {
     const flat_list *flat = jacobian->flat;
     const double *values = released->jacobian;
-    memset(p, 0, flat->state_count * sizeof *p);
-    for (size_t i = 0; i < flat->row_count; i++) {
-        const flat_row *row = &flat->rows[i];
-        double multiplier = mu[row->row];
-        if (multiplier == 0)
-            continue;
-        for (uint32_t e = row->first; e < row->end; e++)
-            p[flat->entries[e].coordinate] += multiplier * values[flat->entries[e].position];
+    for (size_t j = 0; j < flat->row_count; j++) {
+        flat->multipliers[j] = tc_pack_of(mu[j]);
+        flat->counts[j] = ~tc_pack_equal(flat->multipliers[j], tc_pack_of(0));
+    }
+    for (size_t i = 0; i < flat->column_count; i++) {
+        const flat_column *column = &flat->columns[i];
+        tc_pack sum = tc_pack_of(0);
+        for (uint32_t e = column->first; e < column->end; e++) {
+            const double *at = values + flat->entries[e].position;
+            tc_pack value = column->is_pair ? tc_pack_load(at) : tc_pack_of(*at);
+            uint32_t row = flat->entries[e].row;
+            sum += tc_pack_where(flat->counts[row], flat->multipliers[row] * value);
+        }
+        p[column->coordinate] = sum[0];
+        if (column->is_pair)
+            p[column->coordinate + 1] = sum[1];
     }
 }
