@@ -79,8 +79,9 @@ typedef struct tc_log_parts {
 
 static inline tc_log_parts tc_split_log(double x) {
     const uint64_t least = UINT64_C(0x3fe6a09e00000000); /* just below the root of 1/2 */
-    int32_t shift = x < DBL_MIN;                         /* a subnormal x times 2^54 is none */
-    x *= tc_power_of_two(shift *= 54);
+    int32_t is_subnormal = x < DBL_MIN;
+    int32_t shift = is_subnormal * 54;
+    x *= tc_power_of_two(shift);
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits += UINT64_C(0x3ff0000000000000) - least;

@@ -267,24 +267,28 @@ void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released
     }
 }
 
+TC_INLINE tc_pack answer_column(const flat_list *flat, const flat_column *column, const double *values) {
+    tc_pack sum = tc_pack_of(0);
+    for (const flat_entry *e = flat->entries + column->first, *end = flat->entries + column->end; e < end; e++) {
+        const double *at = values + e->position;
+        tc_pack value = column->is_pair ? tc_pack_load(at) : tc_pack_of(*at);
+        sum += tc_pack_where(flat->counts[e->row], flat->multipliers[e->row] * value);
+    }
+    return sum;
+}
+
 void tc_jacobian_answer_whole(const tc_jacobian *jacobian, const tc_released *released, const double *mu, double *p) {
     const flat_list *flat = jacobian->flat;
-    const double *values = released->jacobian;
     for (size_t j = 0; j < flat->row_count; j++) {
         flat->multipliers[j] = tc_pack_of(mu[j]);
         flat->counts[j] = ~tc_pack_equal(flat->multipliers[j], tc_pack_of(0));
     }
     for (size_t i = 0; i < flat->column_count; i++) {
         const flat_column *column = &flat->columns[i];
-        tc_pack sum = tc_pack_of(0);
-        for (uint32_t e = column->first; e < column->end; e++) {
-            const double *at = values + flat->entries[e].position;
-            tc_pack value = column->is_pair ? tc_pack_load(at) : tc_pack_of(*at);
-            uint32_t row = flat->entries[e].row;
-            sum += tc_pack_where(flat->counts[row], flat->multipliers[row] * value);
-        }
-        p[column->coordinate] = sum[0];
+        tc_pack sum = answer_column(flat, column, released->jacobian);
         if (column->is_pair)
-            p[column->coordinate + 1] = sum[1];
+            tc_pack_store(p + column->coordinate, sum);
+        else
+            p[column->coordinate] = sum[0];
     }
 }
