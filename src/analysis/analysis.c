@@ -338,12 +338,13 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
     else
         judge_sets(arena, model, &a->sets, monitor);
     if (options->only_assumptions) {
-        tc_judge_slater(a, arena, streams, derivatives, true, monitor);
+        tc_judge_slater(a, arena, streams, derivatives, true, 1, monitor);
         a->interrupted = tc_interrupted(monitor);
         return a;
     }
     measure(a, arena, derivatives, streams, monitor);
-    tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
+    tc_judge_slater(a, arena, streams, derivatives, options->skip_private, options->threads > 0 ? options->threads : 1,
+                    monitor);
     a->gap_warnings = a->warning_count;
     summarise(a);
     collect_warnings(a, arena);

@@ -136,6 +136,7 @@ typedef struct tc_analysis_options {
     bool needs_smooth;     /* method published: kinks are flaws of the objectives */
     bool only_assumptions; /* judges Assumptions 1 to 3, finds the public radius, and no more; no text, no JSON */
     bool print_all_points; /* JSON: Slater point and witnesses in full however many agents */
+    size_t threads;        /* how many may work, 0 for the caller alone; nothing depends on it */
 } tc_analysis_options;
 
 /* Raises on its arena (TC_NO_MEMORY, TC_TOO_LARGE); an interrupt is in the result. Adds nodes to the model's DAG.

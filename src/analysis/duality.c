@@ -319,7 +319,7 @@ static void find_equalities(tc_duality *d) {
 
 /* paper: Assumption 4 */
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
-                     bool skip_private, const tc_monitor *monitor) {
+                     bool skip_private, size_t threads, const tc_monitor *monitor) {
     const tc_model *model = a->model;
     tc_duality d = {.analysis = a,
                     .arena = arena,
@@ -327,6 +327,7 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
                     .model = model,
                     .derivatives = derivatives,
                     .monitor = monitor,
+                    .threads = threads,
                     .reach = INFINITY};
     a->slater_facts = (tc_slater_facts){.margin = NAN, .declared_margin = NAN};
     a->dual_radius = (tc_dual_radius){.value = NAN, .public_value = NAN, .from_gaps = NAN, .from_data = NAN};

@@ -12,6 +12,7 @@ typedef struct tc_duality {
     const tc_model *model;
     const tc_derivatives *derivatives;
     const tc_monitor *monitor;
+    size_t threads;
     double *declared;          /* the file's Slater point, or NULL */
     double *room;              /* around it, by coordinate; NULL where there is none */
     tc_equalities *equalities; /* NULL without */

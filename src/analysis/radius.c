@@ -45,7 +45,7 @@ static bool find_minima(tc_duality *d) {
     double sum = 0, error = 0;
     for (size_t f = 0; f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
-        tc_minimum m = tc_minimum_of_family(d->arena, d->model, d->derivatives, family, d->monitor,
+        tc_minimum m = tc_minimum_of_family(d->arena, d->model, d->derivatives, family, d->threads, d->monitor,
                                             d->minima + family->first_agent, NULL);
         if (m.interrupted)
             return false;

@@ -15,7 +15,7 @@ void tc_judge_constraints(tc_prover *prover, const tc_derivatives *derivatives, 
                           tc_assumption *assumption, const tc_monitor *monitor);
 /* Assumption 4. Fills slater, slater_facts, dual_radius, minimum_lower and minimum_upper. */
 void tc_judge_slater(tc_analysis *analysis, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
-                     bool skip_private, const tc_monitor *monitor);
+                     bool skip_private, size_t threads, const tc_monitor *monitor);
 
 /* Adds a finding; the assumption's verdict becomes the worse of the two (fails, then unproved, then holds). */
 void tc_find(tc_arena *arena, tc_assumption *assumption, const tc_source *source, tc_verdict verdict, tc_span span,

@@ -1,6 +1,7 @@
 /* tacit_check and tacit_solve. */
 #include "api/result.h"
 #include "api/solution.h"
+#include "base/machine.h"
 #include "base/sized.h"
 
 #include <string.h>
@@ -35,6 +36,7 @@ static tc_status check(tc_api_call *call) {
                               tc_arena_format(call->work.arena, "method wants tacit or published, not '%s'", method));
     tc_analysis_options wishes = {.rows_limit = result->full ? SIZE_MAX : 0,
                                   .print_all_points = result->full,
+                                  .threads = call->options.threads > 0 ? call->options.threads : tc_processors(),
                                   .needs_smooth = method != NULL && strcmp(method, "published") == 0};
     const tc_analysis *analysis =
         tc_analysis_run(call->work.arena, loaded->model, loaded->derivatives, &wishes, call->work.monitor);

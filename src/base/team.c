@@ -233,3 +233,34 @@ void tc_team_look(tc_team *team, void (*look)(void *context), void *context) {
 }
 
 size_t tc_team_size(const tc_team *team) { return team->size; }
+
+static tc_status new_within(tc_arena *own, size_t size, tc_team **team) {
+    tc_escape escape;
+    tc_status status = TC_TRY(own, &escape);
+    if (status == TC_OK)
+        *team = tc_team_new(own, size);
+    tc_escape_end(own, &escape);
+    return status;
+}
+
+static tc_status work_within(tc_arena *arena, void (*job)(void *context, tc_team *team), void *context, tc_team *team) {
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        job(context, team);
+    tc_escape_end(arena, &escape);
+    return status;
+}
+
+void tc_team_with(tc_arena *arena, size_t size, void (*job)(void *context, tc_team *team), void *context) {
+    tc_team *team = NULL;
+    tc_arena *own = tc_arena_new(0);
+    if (own == NULL)
+        tc_raise(arena, TC_NO_MEMORY);
+    tc_status status = new_within(own, size, &team);
+    if (status == TC_OK)
+        status = work_within(arena, job, context, team);
+    tc_arena_free(own);
+    if (status != TC_OK)
+        tc_raise(arena, status);
+}

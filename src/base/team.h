@@ -19,6 +19,9 @@ size_t tc_team_size(const tc_team *team);
  * two calls have the same worker at the same time; the caller's thread is worker 0. With a team of one it is a loop. */
 void tc_team_run(tc_team *team, size_t parts, void (*part)(void *context, size_t worker, size_t i), void *context);
 
+/* Calls job with a team that ends with it. What is raised on the caller's arena meanwhile goes on from here. */
+void tc_team_with(tc_arena *arena, size_t size, void (*job)(void *context, tc_team *team), void *context);
+
 /* From now on the caller's thread calls look(context) about thirty times a second while it waits for the others: a host
  * may learn of Ctrl-C in that thread alone, and wants to see progress. */
 void tc_team_look(tc_team *team, void (*look)(void *context), void *context);

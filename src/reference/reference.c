@@ -512,31 +512,28 @@ static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const 
     return best;
 }
 
-/* The threads end with the work, whatever becomes of it. */
+typedef struct solution_job {
+    tc_arena *arena;
+    const tc_model *model;
+    const tc_derivatives *derivatives;
+    double tolerance;
+    const tc_monitor *monitor;
+    tc_reference *best;
+} solution_job;
+
+static void solve_on_team(void *context, tc_team *team) {
+    solution_job *job = context;
+    job->best = solve_moving(job->arena, job->model, job->derivatives, job->tolerance, team, job->monitor);
+}
+
 static tc_reference *solve_on_threads(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                       double tolerance, size_t threads, const tc_monitor *monitor) {
     if (threads == 1 || model->agent_count <= TC_PART_MEMBERS)
         return solve_moving(arena, model, derivatives, tolerance, NULL, monitor);
-    tc_arena *own = tc_arena_new(0);
-    if (own == NULL)
-        tc_raise(arena, TC_NO_MEMORY);
-    tc_escape escape;
-    tc_team *volatile team = NULL;
-    tc_reference *volatile best = NULL;
-    tc_status status = TC_TRY(own, &escape);
-    if (status == TC_OK)
-        team = tc_team_new(own, threads);
-    tc_escape_end(own, &escape);
-    if (status == TC_OK) {
-        status = TC_TRY(arena, &escape);
-        if (status == TC_OK)
-            best = solve_moving(arena, model, derivatives, tolerance, team, monitor);
-        tc_escape_end(arena, &escape);
-    }
-    tc_arena_free(own);
-    if (status != TC_OK)
-        tc_raise(arena, status);
-    return best;
+    solution_job job = {
+        .arena = arena, .model = model, .derivatives = derivatives, .tolerance = tolerance, .monitor = monitor};
+    tc_team_with(arena, threads, solve_on_team, &job);
+    return job.best;
 }
 
 /* Of all multipliers of a constant row, 0 has the least norm. */

@@ -5,6 +5,7 @@
  * Members with further sets, and those whose certificate stays open, go to the interior-point method one by one. */
 #include "solver/search.h"
 
+#include "base/team.h"
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
 #include "solver/project/set.h"
@@ -58,6 +59,7 @@ static lanes_of *new_lanes(tc_arena *arena, const tc_model *model, const tc_deri
     l->vector = TC_NEW(arena, tc_real, dim);
     l->free_component = TC_NEW(arena, size_t, dim);
     l->set = tc_set_new(arena, family);
+    l->interior = tc_interior_agent(arena, model, d, family); /* made here: threads do not allocate */
     return l;
 }
 
@@ -192,10 +194,7 @@ static bool is_accurate(const lanes_of *l, size_t lane) {
 }
 
 /* The interior-point method for one member; its complementarity bounds the error. */
-static void minimize_alone(lanes_of *l, tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                           size_t first, size_t lane) {
-    if (l->interior == NULL)
-        l->interior = tc_interior_agent(arena, model, &derivatives->families[l->family - model->families], l->family);
+static void minimize_alone(lanes_of *l, size_t first, size_t lane) {
     tc_interior_member(l->interior, first + lane);
     tc_interior_options options = {.gap = 1e-15L, .residual = 1e-13L, .iterations = 150};
     tc_interior_result result = tc_interior_solve(l->interior, &options);
@@ -207,13 +206,12 @@ static void minimize_alone(lanes_of *l, tc_arena *arena, const tc_model *model, 
     l->gap[lane] = l->first_gap[lane] * (double)(result.gap + result.residual) * 4 * (double)(l->dim + 1);
 }
 
-static void polish_lanes(lanes_of *l, tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                         size_t first, size_t lanes) {
+static void polish_lanes(lanes_of *l, size_t first, size_t lanes) {
     bool changed = false, alone[TC_LANES];
     for (size_t lane = 0; lane < lanes; lane++) {
         alone[lane] = !is_accurate(l, lane);
         if (alone[lane])
-            minimize_alone(l, arena, model, derivatives, first, lane);
+            minimize_alone(l, first, lane);
         changed = changed || alone[lane];
     }
     if (!changed)
@@ -224,29 +222,84 @@ static void polish_lanes(lanes_of *l, tc_arena *arena, const tc_model *model, co
             l->value[lane] = l->output_at[0][lane];
 }
 
-tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                const tc_family *family, const tc_monitor *monitor, double *minima, double *points) {
-    tc_mark mark = tc_arena_mark(arena);
-    lanes_of *l = new_lanes(arena, model, derivatives, family);
-    tc_minimum result = {0};
-    long double sum = 0;
-    for (size_t first = 0; first < family->count && !result.interrupted; first += TC_LANES) {
-        size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
-        minimize_lanes(l, first, lanes);
-        polish_lanes(l, arena, model, derivatives, first, lanes);
-        for (size_t lane = 0; lane < lanes; lane++) {
-            sum += (long double)l->value[lane];
-            result.error += l->gap[lane];
-            result.inaccurate += !(l->gap[lane] <= 1e-9 * (fabs(l->value[lane]) + l->first_gap[lane]));
-            if (minima != NULL)
-                minima[first + lane] = l->value[lane];
-            for (size_t c = 0; points != NULL && c < l->dim; c++)
-                points[c * family->count + first + lane] = l->x[c * TC_LANES + lane];
-        }
-        if (first % (1024 * TC_LANES) == 0)
-            result.interrupted = tc_interrupted(monitor);
+/* ---- all members, TC_LANES of them a part, WAVE parts before their results are added up in order ---- */
+
+enum { WAVE = 64 };
+
+typedef struct minimum_search {
+    tc_arena *arena;
+    const tc_model *model;
+    const tc_derivatives *derivatives;
+    const tc_family *family;
+    const tc_monitor *monitor;
+    double *minima, *points; /* each may be NULL */
+    lanes_of **workers;
+    size_t first; /* of the wave */
+    double value[WAVE * TC_LANES], gap[WAVE * TC_LANES], first_gap[WAVE * TC_LANES];
+    tc_minimum result;
+} minimum_search;
+
+static void minimize_part(void *context, size_t worker, size_t part) {
+    minimum_search *s = context;
+    lanes_of *l = s->workers[worker];
+    size_t first = s->first + part * TC_LANES, left = s->family->count - first,
+           lanes = left < TC_LANES ? left : TC_LANES;
+    minimize_lanes(l, first, lanes);
+    polish_lanes(l, first, lanes);
+    for (size_t lane = 0; lane < lanes; lane++) {
+        size_t at = part * TC_LANES + lane;
+        s->value[at] = l->value[lane];
+        s->gap[at] = l->gap[lane];
+        s->first_gap[at] = l->first_gap[lane];
+        if (s->minima != NULL)
+            s->minima[first + lane] = l->value[lane];
+        for (size_t c = 0; s->points != NULL && c < l->dim; c++)
+            s->points[c * s->family->count + first + lane] = l->x[c * TC_LANES + lane];
     }
-    result.sum = (double)sum;
+}
+
+static void minimize_waves(void *context, tc_team *team) {
+    minimum_search *s = context;
+    size_t workers = team == NULL ? 1 : tc_team_size(team);
+    long double sum = 0;
+    s->workers = TC_NEW(s->arena, lanes_of *, workers);
+    for (size_t w = 0; w < workers; w++)
+        s->workers[w] = new_lanes(s->arena, s->model, s->derivatives, s->family);
+    for (; s->first < s->family->count && !s->result.interrupted; s->first += WAVE * TC_LANES) {
+        size_t left = s->family->count - s->first, members = left < WAVE * TC_LANES ? left : WAVE * TC_LANES;
+        size_t parts = (members + TC_LANES - 1) / TC_LANES;
+        if (team != NULL)
+            tc_team_run(team, parts, minimize_part, s);
+        else
+            for (size_t part = 0; part < parts; part++)
+                minimize_part(s, 0, part);
+        for (size_t k = 0; k < members; k++) {
+            sum += (long double)s->value[k];
+            s->result.error += s->gap[k];
+            s->result.inaccurate += !(s->gap[k] <= 1e-9 * (fabs(s->value[k]) + s->first_gap[k]));
+        }
+        s->result.interrupted = tc_interrupted(s->monitor);
+    }
+    s->result.sum = (double)sum;
+}
+
+tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                const tc_family *family, size_t threads, const tc_monitor *monitor, double *minima,
+                                double *points) {
+    tc_mark mark = tc_arena_mark(arena);
+    minimum_search *s = TC_NEW(arena, minimum_search, 1);
+    s->arena = arena;
+    s->model = model;
+    s->derivatives = derivatives;
+    s->family = family;
+    s->monitor = monitor;
+    s->minima = minima;
+    s->points = points;
+    if (threads == 1 || family->count <= TC_PART_MEMBERS)
+        minimize_waves(s, NULL);
+    else
+        tc_team_with(arena, threads, minimize_waves, s);
+    tc_minimum result = s->result;
     tc_arena_rewind(arena, mark);
     return result;
 }

@@ -13,9 +13,10 @@ typedef struct tc_minimum {
 } tc_minimum;
 
 /* minima: one per member, and points: by component like the states, each may be NULL. Members are streamed; memory
- * does not depend on their number. Every X_i must be non-empty. */
+ * does not depend on their number. Every X_i must be non-empty. threads: how many may work; no bit depends on it. */
 tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                const tc_family *family, const tc_monitor *monitor, double *minima, double *points);
+                                const tc_family *family, size_t threads, const tc_monitor *monitor, double *minima,
+                                double *points);
 
 /* A Slater point: xbar in X with g_j(xbar) < 0 for all inequalities but constant rows, with as large a margin min_j
  * -g_j(xbar) as is found, and g_j(xbar) = 0, to rounding, for all equalities. */

@@ -220,8 +220,28 @@ static void the_caller_looks_around_while_it_waits(void **state) {
     tc_arena_free(arena);
 }
 
+static void raise_within(void *context, tc_team *team) {
+    tc_arena *arena = context;
+    assert_true(tc_team_size(team) >= 1);
+    tc_raise(arena, TC_TOO_LARGE);
+}
+
+static void what_a_job_raises_goes_on_when_its_team_has_ended(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        tc_team_with(arena, 3, raise_within, arena);
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_TOO_LARGE);
+    tc_arena_free(arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_job_raises_goes_on_when_its_team_has_ended),
         cmocka_unit_test(the_caller_looks_around_while_it_waits),
         cmocka_unit_test(every_part_is_done_once_by_one_worker_at_a_time),
         cmocka_unit_test(thousands_of_short_runs_follow_each_other),

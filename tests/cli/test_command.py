@@ -94,9 +94,10 @@ class Mistakes(unittest.TestCase):
     def test_a_value_out_of_range_names_the_range(self):
         self.refused(2, "a number from 1e-14 to 1, not '5'", "solve", PAPER, "--tolerance", "5")
 
-    def test_solve_refuses_bad_numbers_of_threads(self):
-        for number in "0", "-1", "1025", "2.5", "two", "":
-            self.refused(2, "a whole number from 1 to 1024", "solve", PAPER, "--threads", number)
+    def test_check_and_solve_refuse_bad_numbers_of_threads(self):
+        for command in "check", "solve":
+            for number in "0", "-1", "1025", "2.5", "two", "":
+                self.refused(2, "a whole number from 1 to 1024", command, PAPER, "--threads", number)
 
     def test_a_missing_file_and_too_many_files(self):
         self.refused(2, "missing FILE", "check")
@@ -238,13 +239,17 @@ class Answers(unittest.TestCase):
         self.assertTrue(all(m >= 0 for m in solution["mu"]))
         self.assertIsInstance(solution["objective"], float)
 
-    def test_solve_on_any_number_of_threads_prints_the_same(self):
+    def test_check_and_solve_on_any_number_of_threads_print_the_same(self):
         problem = ("agents a[i in 1..2100] { state x[2] in [-2, 2]; private set norm(x) <= 1 + i / 4200\n"
                    "private minimize sumsq(x - [i / 700, 1]) }\nconstraint c: sum(a: sumsq(x)) <= 1500\n")
-        answers = [self.solve_of(problem, "--json", "--threads", n) for n in ("1", "2", "3", "7")]
-        answers.append(self.solve_of(problem, "--json"))
-        self.assertEqual({(done.returncode, done.stderr, done.stdout) for done in answers},
-                         {(0, "", answers[0].stdout)})
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "p.tacit")
+            path.write_text(problem)
+            for command in "check", "solve":
+                answers = [tacit(command, str(path), "--json", "--threads", n) for n in ("1", "2", "3", "7")]
+                answers.append(tacit(command, str(path), "--json"))
+                self.assertEqual({(done.returncode, done.stderr, done.stdout) for done in answers},
+                                 {(0, "", answers[0].stdout)})
 
     def test_solve_warns_of_a_dual_radius_that_excludes_the_solution(self):
         problem = "agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= 1\ndual radius %s\n"

@@ -12,7 +12,7 @@ static void expect_minimum(const char *objective, const char *set, double value,
     problem p = problem_of(text);
     double minimum, point[2];
     tc_minimum found =
-        tc_minimum_of_family(p.arena, p.model, p.derivatives, &p.model->families[0], NULL, &minimum, point);
+        tc_minimum_of_family(p.arena, p.model, p.derivatives, &p.model->families[0], 1, NULL, &minimum, point);
     if (!(fabs(minimum - value) <= 1e-10 * (1 + fabs(value))))
         fail_msg("%s: %.15g, not %.15g", text, minimum, value);
     assert_true(found.sum == minimum && found.inaccurate == 0 && found.error <= 1e-8);
@@ -45,6 +45,28 @@ static void minima_in_other_sets_are_found(void **state) {
     expect_minimum("sumsq(x - [3, 3])", "private set norm(x) <= 1; private set x[1] + x[2] <= 1;", 12.5, 0.5, 0.5);
 }
 
+/* Members in a box go side by side, those with a ball one by one. */
+static void no_minimum_depends_on_the_number_of_threads(void **state) {
+    (void)state;
+    static const size_t threads[] = {2, 3, 7, 0};
+    problem p = problem_of("agents a[i in 1..6000] { state x[2] in [-5, 5]; private set norm(x) <= i / 1000\n"
+                           " private minimize (x[1] - i / 5000)^4 + (x[2] - i / 2000)^2 + i }\n");
+    size_t count = 6000;
+    double *alone = TC_NEW(p.arena, double, 3 * count), *shared = TC_NEW(p.arena, double, 3 * count);
+    const tc_family *family = &p.model->families[0];
+    tc_minimum one = tc_minimum_of_family(p.arena, p.model, p.derivatives, family, 1, NULL, alone, alone + count);
+    assert_int_equal(one.inaccurate, 0);
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        memset(shared, 0, 3 * count * sizeof *shared);
+        tc_minimum found =
+            tc_minimum_of_family(p.arena, p.model, p.derivatives, family, threads[t], NULL, shared, shared + count);
+        assert_memory_equal(&found.sum, &one.sum, sizeof one.sum);
+        assert_memory_equal(&found.error, &one.error, sizeof one.error);
+        assert_memory_equal(shared, alone, 3 * count * sizeof *alone);
+    }
+    problem_free(&p);
+}
+
 static void many_members_are_streamed(void **state) {
     (void)state;
     problem p = problem_of("agents a[i in 1..20000] { state x[2] in [-5, 5]\n"
@@ -52,7 +74,7 @@ static void many_members_are_streamed(void **state) {
     size_t count = 20000;
     double *minima = TC_NEW(p.arena, double, count), *points = TC_NEW(p.arena, double, 2 * count);
     tc_minimum found =
-        tc_minimum_of_family(p.arena, p.model, p.derivatives, &p.model->families[0], NULL, minima, points);
+        tc_minimum_of_family(p.arena, p.model, p.derivatives, &p.model->families[0], 1, NULL, minima, points);
     assert_int_equal(found.inaccurate, 0);
     for (size_t k = 0; k < count; k++) {
         double i = (double)(k + 1), over = fmax(0, i / 2000 - 5);
@@ -277,6 +299,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minima_in_a_box_are_found),
         cmocka_unit_test(minima_in_other_sets_are_found),
+        cmocka_unit_test(no_minimum_depends_on_the_number_of_threads),
         cmocka_unit_test(many_members_are_streamed),
         cmocka_unit_test(inequalities_that_no_point_satisfies_are_marked_with_the_agents_whose_sets_matter),
         cmocka_unit_test(the_largest_margin_is_found),

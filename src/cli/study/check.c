@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-enum { METHOD, JSON, FULL };
+enum { METHOD, JSON, THREADS, FULL };
 
 static const tc_option options[] = {
     [METHOD] = {.name = "method",
@@ -11,6 +11,7 @@ static const tc_option options[] = {
                     "The method that will run: tacit, which takes objectives with kinks and is meant where nothing is "
                     "said, or published."},
     [JSON] = TC_JSON_OPTION,
+    [THREADS] = TC_SETUP_THREADS,
     [FULL] = {.name = "full",
               .type = TC_OPTION_FLAG,
               .text = "Report every agent by itself and points in full, however many agents there are."},
@@ -26,6 +27,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "check");
     study.options.full = arguments->values[FULL].flag;
+    study.options.threads = arguments->values[THREADS].given ? (size_t)arguments->values[THREADS].integer : 0;
     if (arguments->values[METHOD].given)
         study.options.method = arguments->values[METHOD].text;
     tc_status status = tc_study_load(&study, arguments->operands[0]);
