@@ -12,7 +12,7 @@
 
 enum { REPEATS = 9, LARGE_REPEATS = 25, THREADS = 2, BLOCK = 2048, MOST_PROBLEMS = 8 };
 
-static const double most_passes = 3.0, most_of_floor = 1.7, least_speedup = 1.85, most_uneven = 1.3;
+static const double most_passes = 3.0, most_of_floor = 2.0, least_speedup = 1.85, most_uneven = 1.3;
 
 /* ---- What a round cannot do without ---- */
 
