@@ -6,8 +6,8 @@ Problems: agents with balls as sets under one curved constraint; agents in boxes
 constraints; electric vehicles with a set each under 24 constraints. 100, 1,000 and 10,000 agents; --quick leaves the last
 out. Solvers take turns; the least time of each counts, and whoever is slow has one turn. Tacit's is that of the whole command: reading the files, proving
 convexity, solving for the least norm, the certificate, printing. Theirs is that of the solve alone. Ipopt
-(bench/ipopt_solve.c) has sparse first and second derivatives, cvxopt sparse matrices; both have their default options, and
-their own tolerance (1e-8 and 1e-7). cvxopt factors a dense matrix as wide as the states where a constraint has all of
+(bench/ipopt_solve.c) has sparse first and second derivatives, cvxopt sparse matrices; both have their default options, but
+for the ordering of Ipopt's linear solver, and their own tolerance (1e-8 and 1e-7). cvxopt factors a dense matrix as wide as the states where a constraint has all of
 them, so it is asked up to 2,500 states only. docs/performance.md says more.
 """
 import json
