@@ -109,17 +109,17 @@ enum {
     MOST_LANE_EXPONENT = 44 /* of a scale: beyond it lanes leave a quarter of the draws open, or more */
 };
 
-static size_t count_bits(const uint64_t *bits) {
+static size_t count_bits(const uint64_t *bits, size_t words) {
     size_t count = 0;
-    for (int i = 0; i < BITMAP; i++)
+    for (size_t i = 0; i < words; i++)
         count += (size_t)__builtin_popcountll(bits[i]);
     return count;
 }
 
 /* The first bit that is set, which it clears. Without a jump: time tells how many draws are open, and not which. */
-static size_t take_first(uint64_t *bits) {
+static size_t take_first(uint64_t *bits, size_t words) {
     uint64_t word = 0, number = 0;
-    for (uint64_t i = BITMAP; i-- > 0;) {
+    for (uint64_t i = words; i-- > 0;) {
         uint64_t is_empty = hidden((uint64_t)(bits[i] != 0) - 1);
         word = (word & is_empty) | (bits[i] & ~is_empty);
         number = (number & is_empty) | (i & ~is_empty);
@@ -132,11 +132,11 @@ static size_t sample_in_lanes(tc_sampler_lanes lanes, tc_noise_law law, const tc
                               int64_t *values, uint16_t count, uint16_t *undecided) {
     size_t undecided_count = 0;
     for (size_t start = 0; start < count; start += BATCH) {
-        uint64_t open[BITMAP] = {0};
-        lanes(law, scales + start * stride, stride, values + start, count - start < BATCH ? count - start : BATCH,
-              open);
-        for (size_t left = count_bits(open); left > 0; left--) {
-            size_t i = start + take_first(open);
+        uint64_t open[BITMAP];
+        size_t batch = count - start < BATCH ? count - start : BATCH, words = (batch + 63) / 64;
+        lanes(law, scales + start * stride, stride, values + start, batch, open);
+        for (size_t left = count_bits(open, words); left > 0; left--) {
+            size_t i = start + take_first(open, words);
             uint16_t first = 0;
             undecided[undecided_count] = (uint16_t)i;
             undecided_count += sample_in_integers(law, &scales[i * stride], 0, &values[i], 1, &first);
