@@ -114,7 +114,7 @@ static void judge_side(const least_norm *search, solution_side *side, bool felt)
 
 /* Accurate enough, even without the last digits. */
 static bool is_usable(tc_interior_result result) {
-    return result.gap <= 1e-22L && result.residual <= fmaxl(1e-13L, 4 * result.rounding);
+    return result.gap <= 1e-22L && result.residual <= fmaxl(1e-13L, result.rounding);
 }
 
 enum { MOST_WEAKENINGS = 3 };

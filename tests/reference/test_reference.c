@@ -395,6 +395,31 @@ static void many_balls_are_solved_to_the_last_digits(void **state) {
     problem_free(&p);
 }
 
+/* Chance makes the residual of the first two much smaller than the rounding of their sums, and the next step cannot
+ * repeat it. In the last one agents are alike, so that errors of rounding do not cancel. */
+static void rounding_of_sums_over_many_agents_does_not_hold_up_the_solver(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "agents a[i in 1..1290] { state x[2] in [0, 1]; private minimize sumsq(x - [i / 1290, (i / 1290)^2]) }\n"
+        "constraint c[j in 1..10]: sum(a: x[1]^2 + j * x[2]) <= (0.1 + 0.2 * j) * 1290\n",
+        "agents a[i in 1..1230] { state x[2] in [-10, 10]; private set norm(x - [i / 1230, 0.5]) <= 1 + i / 1230\n"
+        " private minimize sumsq(x - [4 * i / 1230, 1]) }\n"
+        "constraint c: sum(a: sumsq(x)) <= 1.5 * 1230\n",
+        "agents a[i in 1..3000] { state x[2] in [0, 1]; private minimize -x[1] - i / 3000 * x[2] }\n"
+        "constraint c[j in 1..3]: sum(a: x[1] + j * x[2]) <= (0.1 + 0.3 * j) * 3000\n"
+        "constraint e: sum(a: x[1]) == 700\n",
+    };
+    static const size_t most_iterations[] = {22, 18, 28};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        problem p = problem_of(texts[i]);
+        const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, 1, NULL);
+        assert_int_equal(found->outcome, TC_SOLVED);
+        assert_true(found->residual <= 1e-13);
+        assert_true(found->iterations <= most_iterations[i]);
+        problem_free(&p);
+    }
+}
+
 static void the_certificate_sees_points_that_are_not_solutions(void **state) {
     (void)state;
     problem p = problem_of("agents a[i in 1..2] { state x in [0, 10]; private minimize (x - 3)^2 }\n"
@@ -451,6 +476,7 @@ int main(void) {
         cmocka_unit_test(running_out_of_memory_escapes_from_threads),
         cmocka_unit_test(no_bit_depends_on_the_number_of_threads),
         cmocka_unit_test(many_balls_are_solved_to_the_last_digits),
+        cmocka_unit_test(rounding_of_sums_over_many_agents_does_not_hold_up_the_solver),
         cmocka_unit_test(the_certificate_sees_points_that_are_not_solutions),
         cmocka_unit_test(the_certificate_knows_equalities),
     };

@@ -6,7 +6,6 @@
  * A row of g that is an equality has no slack. */
 #include "solver/interior/layout.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -154,8 +153,8 @@ static void adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
         *slack = -value;
 }
 
-/* Sums over many agents are rounded: no row is more exact than the last digits of its terms. */
-static tc_real rounding_of(const tc_coupling *coupling) {
+/* Sums over many agents are rounded: no row is more exact than its terms. */
+static tc_real rounding_of(const tc_coupling *coupling, tc_real sum_rounding) {
     tc_real *sizes = coupling->unknown, most = 0;
     memset(sizes, 0, coupling->m * sizeof *sizes);
     for (size_t e = 0; e < coupling->entry_count; e++) {
@@ -163,7 +162,7 @@ static tc_real rounding_of(const tc_coupling *coupling) {
         sizes[j] += fabsl(coupling->first[e] * coupling->inputs[coupling->entry_column[e]]);
         most = fmaxl(most, sizes[j]);
     }
-    return 2 * LDBL_EPSILON * most;
+    return sum_rounding * most;
 }
 
 static bool coupling_evaluate(tc_interior *solver) {
@@ -197,7 +196,7 @@ static bool coupling_evaluate(tc_interior *solver) {
         coupling->prices[coupling->entry_column[e]] += coupling->first[e] * coupling->trial_mu[j];
         finite += coupling->first[e];
     }
-    solver->rounding = rounding_of(coupling);
+    solver->rounding = rounding_of(coupling, solver->sum_rounding);
     tc_tape_eval_long(coupling->seconds, &inputs, 1, coupling->work, coupling->output_at);
     for (size_t e = 0; e < d->outer_second_count; e++) {
         uint32_t j = d->outer_second[e].row;

@@ -148,7 +148,8 @@ struct tc_interior {
     bool is_careful;                                /* long steps have not led on: shorter ones, centred */
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
-    tc_real rounding;                               /* what rounding alone leaves of the residual there */
+    tc_real rounding;                               /* what rounding of sums alone may leave of the residual there */
+    tc_real sum_rounding;                           /* of a sum over members, relative; 0: one part, it is small */
     size_t pairs;
     tc_real *component_steepest; /* while scales are found, by component; and how many widths were counted */
     size_t *component_counts;

@@ -375,13 +375,14 @@ static tc_real choose_direction(tc_interior *solver, tc_real goal, size_t stalle
 
 /* Shortens the step until functions are defined there and the residual does not blow up. A step that cannot but make it
  * larger is taken early on, where later ones make up for it, and not at the end, where that is rounding: where rows
- * barely hold, an exact answer would be lost. */
+ * barely hold, an exact answer would be lost. A residual below the rounding of sums over many agents is chance: the
+ * next step need not repeat it. */
 static bool advance(tc_interior *solver, tc_real longest) {
     tc_real residual = solver->residual, gap = solver->gap;
     tc_real keep = fmaxl(0.99L, 1 - fmaxl(gap, 1e-6L)), length = capped(keep * longest);
     for (int shorter = 0; shorter < 40; shorter++, length /= 2) {
         bool defined = tc_evaluate_step(solver, length);
-        bool is_sound = solver->residual <= fmaxl(5 * residual, 1e3L * gap);
+        bool is_sound = solver->residual <= fmaxl(fmaxl(5 * residual, 1e3L * gap), solver->rounding);
         if (defined && (is_sound || (shorter >= 20 && gap > 1e-19L))) {
             tc_exchange_trial(solver); /* copies nothing: the next step makes another trial point */
             accept_coupling(solver->coupling);

@@ -5,6 +5,7 @@
  * threads. One part is summed where the whole is, in the order of the members. */
 #include "solver/interior/layout.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,6 +62,13 @@ static void init_worker(const tc_interior *solver, part_worker *worker) {
         tc_group_own(solver->arena, &worker->groups[g]);
 }
 
+/* Every addition rounds by at most half a unit in the last place of the sum so far, which is half of the whole on
+ * average: the members of a part add to its sum, the parts to the whole. Agents that are alike round the same way, so
+ * errors need not cancel. */
+static tc_real rounding_of_sum(const tc_parts *parts) {
+    return LDBL_EPSILON / 4 * (tc_real)(parts->size + parts->count);
+}
+
 void tc_parts_init(tc_interior *solver, tc_team *team) {
     size_t members = 0, numbers = input_count(solver->coupling) + schur_size(solver->coupling) + 1;
     for (size_t g = 0; g < solver->group_count; g++)
@@ -72,6 +80,7 @@ void tc_parts_init(tc_interior *solver, tc_team *team) {
     tc_parts *parts = TC_NEW(solver->arena, tc_parts, 1);
     *parts = (tc_parts){.team = team, .members = members, .size = (members + count - 1) / count};
     parts->count = (members + parts->size - 1) / parts->size;
+    solver->sum_rounding = rounding_of_sum(parts);
     init_sums(solver, parts);
     parts->worker_count = team == NULL ? 1 : tc_team_size(team);
     parts->workers = TC_NEW(solver->arena, part_worker, parts->worker_count);
