@@ -34,6 +34,7 @@
 
 #ifdef TC_HAS_WIDE
 #define TC_WIDE __attribute__((target("avx2"))) /* of one function */
+#define TC_WIDEST __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define TC_IS_WIDE() __builtin_cpu_supports("avx2")
 #define TC_IS_WIDEST()                                                                                                 \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

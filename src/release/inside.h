@@ -214,9 +214,10 @@ tc_status tc_ahead_check(const tc_release *release, uint64_t round) TC_MUST_USE;
 tc_status tc_release_pieces(tc_release_worker *worker, const tc_piece *pieces, size_t count, const int64_t *units,
                             size_t stride, double *const *out) TC_MUST_USE;
 
-/* The door itself, the only function that adds noise: out[k] = step * (units[k] + noise[k]). An integer c plus round(y)
- * is round(c + y): docs/proofs/release.md. */
-void tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
+/* The door itself, the only function that adds noise: out[to + k] = step * (units[k] + noise[k]) for each run, whose
+ * entries follow those of the run before. The channels are small ones, or none is. An integer c plus round(y) is
+ * round(c + y): docs/proofs/release.md. */
+void tc_release_add_noise(const tc_channel_run *runs, size_t run_count, const int64_t *units, const int64_t *noise,
                           double *out);
 
 /* All workers' sums, and Phi and its derivatives into the first worker's evaluator. */

@@ -18,6 +18,12 @@ typedef struct tc_release_channel {
     bool is_small;         /* rounded values are at most TC_SMALL_UNITS in size */
 } tc_release_channel;
 
+typedef struct tc_channel_run { /* entries side by side, of one channel */
+    const tc_release_channel *channel;
+    size_t count;
+    size_t to; /* where they are released */
+} tc_channel_run;
+
 typedef struct tc_sum_lattice {
     double step, per_unit;
     bool is_small;

@@ -114,10 +114,11 @@ tc_status tc_release_pieces(tc_release_worker *worker, const tc_piece *pieces, s
         tc_status status = noise_of_group(worker, pieces + i, end - i, entries, &noise);
         if (status != TC_OK)
             return status;
-        for (; i < end; noise += pieces[i].count, i++)
-            tc_release_add_noise(&worker->release->channels[pieces[i].channel],
-                                 units + pieces[i].row * stride + pieces[i].offset, noise, pieces[i].count,
-                                 out[pieces[i].row] + pieces[i].offset);
+        for (; i < end; noise += pieces[i].count, i++) {
+            const tc_channel_run run = {&worker->release->channels[pieces[i].channel], pieces[i].count,
+                                        pieces[i].offset};
+            tc_release_add_noise(&run, 1, units + pieces[i].row * stride + pieces[i].offset, noise, out[pieces[i].row]);
+        }
     }
     return TC_OK;
 }

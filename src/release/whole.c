@@ -16,8 +16,9 @@ typedef struct mixed { /* entry = sum of terms, then a single part */
 
 typedef struct target_piece { /* released together */
     tc_target target;
-    uint32_t channel;
     size_t address, position, count;
+    tc_channel_run *runs; /* all of small channels, or of one channel */
+    size_t run_count;
 } target_piece;
 
 typedef struct point_program {
@@ -38,6 +39,8 @@ struct tc_whole {
     size_t term_count;
     target_piece *pieces;
     size_t piece_count;
+    tc_channel_run *runs; /* of all pieces */
+    size_t run_count;
     size_t *coords; /* coordinates of families of one */
     size_t coord_count;
     size_t *crowds; /* blocks of the other families */
@@ -145,24 +148,37 @@ static void list_entries(whole_builder *b) {
             add_entry(b, &plan->blocks[i], &plan->blocks[i].pieces[k]);
 }
 
-/* Joins segments that follow each other both in addresses and in released positions. */
+/* Segments whose private values follow each other become one piece, those of one channel and side by side one run. */
+static void add_segment(whole_builder *b, const tc_segment *s) {
+    tc_whole *made = b->made;
+    const tc_release_channel *channel = &b->release->channels[s->channel - b->release->plan->channels];
+    target_piece *last = made->piece_count == 0 ? NULL : &made->pieces[made->piece_count - 1];
+    tc_channel_run *run = made->run_count == 0 ? NULL : &made->runs[made->run_count - 1];
+    bool follows = last != NULL && last->target == s->target && last->address + last->count == s->address &&
+                   (s->target != TC_TARGET_STATES || last->position + last->count == s->position) &&
+                   (run->channel == channel || (run->channel->is_small && channel->is_small));
+    if (!follows) {
+        last = &made->pieces[made->piece_count++];
+        *last = (target_piece){s->target, (size_t)s->address, s->position, 0, made->runs + made->run_count, 0};
+    }
+    if (!follows || run->channel != channel || run->to + run->count != s->position) {
+        run = &made->runs[made->run_count++];
+        *run = (tc_channel_run){channel, 0, s->position};
+        last->run_count++;
+    }
+    run->count += s->count;
+    last->count += s->count;
+}
+
 static void list_pieces(whole_builder *b) {
     const tc_release *release = b->release;
-    tc_whole *made = b->made;
-    made->pieces = TC_NEW(b->arena, target_piece, release->segment_count);
+    b->made->pieces = TC_NEW(b->arena, target_piece, release->segment_count);
+    b->made->runs = TC_NEW(b->arena, tc_channel_run, release->segment_count);
     for (size_t i = 0; i < release->segment_count; i++) {
         const tc_segment *s = &release->segments[i];
-        uint32_t channel = (uint32_t)(s->channel - release->plan->channels);
-        if (s->target == TC_TARGET_JACOBIAN && !is_alone(release->model, s->channel->family) &&
-            s->position < release->entries->families[s->channel->family].first_single)
-            continue;
-        target_piece *last = made->piece_count == 0 ? NULL : &made->pieces[made->piece_count - 1];
-        if (last != NULL && last->channel == channel && last->target == s->target &&
-            last->address + last->count == s->address && last->position + last->count == s->position)
-            last->count += s->count;
-        else
-            made->pieces[made->piece_count++] =
-                (target_piece){s->target, channel, (size_t)s->address, s->position, s->count};
+        if (s->target != TC_TARGET_JACOBIAN || is_alone(release->model, s->channel->family) ||
+            s->position >= release->entries->families[s->channel->family].first_single)
+            add_segment(b, s);
     }
 }
 
@@ -213,13 +229,13 @@ static void sum_singles(tc_release *release) {
 
 static void round_copied(const tc_whole *whole, const double *outer) {
     int64_t *units = whole->values->units;
-    const copied *list = whole->copied;
+    const copied *end = whole->copied + whole->copied_count;
     if (whole->all_small)
-        for (size_t i = 0; i < whole->copied_count; i++)
-            units[list[i].address] = tc_lattice_round_small(outer[list[i].source], list[i].per_unit);
+        for (const copied *c = whole->copied; c < end; c++)
+            units[c->address] = tc_lattice_round_small(outer[c->source], c->per_unit);
     else
-        for (size_t i = 0; i < whole->copied_count; i++)
-            units[list[i].address] = tc_lattice_round(outer[list[i].source], list[i].per_unit);
+        for (const copied *c = whole->copied; c < end; c++)
+            units[c->address] = tc_lattice_round(outer[c->source], c->per_unit);
 }
 
 static void round_mixed(const tc_release *release, const double *slopes_of_outer) {
@@ -249,8 +265,7 @@ static void release_pieces(const tc_release *release, const tc_private_states *s
                                                              : released->states;
         const int64_t *units =
             piece->target == TC_TARGET_STATES ? states->units + piece->position : whole->values->units + piece->address;
-        tc_release_add_noise(&release->channels[piece->channel], units, release->noise + piece->address, piece->count,
-                             out + piece->position);
+        tc_release_add_noise(piece->runs, piece->run_count, units, release->noise + piece->address, out);
     }
 }
 
@@ -259,8 +274,7 @@ static void take_singles(const tc_release *release, const tc_private_states *sta
     const tc_whole *whole = release->whole;
     double *restrict coords = release->coords;
     if (whole->crowd_count == 0)
-        for (size_t i = 0; i < release->model->state_count; i++)
-            coords[i] = tc_lattice_double(states->units[i]) * states->step;
+        tc_lattice_rows_here()->points(states->step, release->model->state_count, states->units, coords);
     else
         for (size_t i = 0; i < whole->coord_count; i++)
             coords[whole->coords[i]] = tc_lattice_double(states->units[whole->coords[i]]) * states->step;

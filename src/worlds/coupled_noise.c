@@ -33,10 +33,10 @@ const char *tc_coupled_noise_end(void) {
 }
 
 /* By --wrap the callers of tc_release_add_noise get the first of these, and the second is the door itself. */
-void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                                 size_t count, double *out);
-void __real_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                                 size_t count, double *out);
+void __wrap_tc_release_add_noise(const tc_channel_run *runs, size_t run_count, const int64_t *units,
+                                 const int64_t *noise, double *out);
+void __real_tc_release_add_noise(const tc_channel_run *runs, size_t run_count, const int64_t *units,
+                                 const int64_t *noise, double *out);
 
 /* value + couple(value, sum) is sum, as the door adds them. */
 static int64_t couple(int64_t value, int64_t sum) {
@@ -46,8 +46,8 @@ static int64_t couple(int64_t value, int64_t sum) {
     return noise;
 }
 
-static void add_coupled(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
-                        double *out) {
+static void add_coupled(const tc_channel_run *run, const int64_t *units, const int64_t *noise, double *out) {
+    size_t count = run->count;
     int64_t sums[BITE], coupled[BITE];
     for (size_t k = 0; k < count; k++)
         sums[k] = tc_saturating_add(units[k], noise[k]);
@@ -57,15 +57,19 @@ static void add_coupled(const tc_release_channel *channel, const int64_t *units,
         trouble = "the second world released more numbers than the first";
     for (size_t k = 0; k < count; k++)
         coupled[k] = how == TC_COUPLED_REPLAY && trouble == NULL ? couple(units[k], sums[k]) : noise[k];
-    __real_tc_release_add_noise(channel, units, coupled, count, out);
+    __real_tc_release_add_noise(run, 1, units, coupled, out);
 }
 
-void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                                 size_t count, double *out) {
+void __wrap_tc_release_add_noise(const tc_channel_run *runs, size_t run_count, const int64_t *units,
+                                 const int64_t *noise, double *out) {
     if (how == TC_COUPLED_OFF || tape == NULL) {
-        __real_tc_release_add_noise(channel, units, noise, count, out);
+        __real_tc_release_add_noise(runs, run_count, units, noise, out);
         return;
     }
-    for (size_t at = 0; at < count; at += BITE)
-        add_coupled(channel, units + at, noise + at, count - at < BITE ? count - at : BITE, out + at);
+    for (size_t i = 0; i < run_count; units += runs[i].count, noise += runs[i].count, i++)
+        for (size_t at = 0; at < runs[i].count; at += BITE) {
+            size_t left = runs[i].count - at;
+            tc_channel_run bite = {runs[i].channel, left < BITE ? left : BITE, runs[i].to + at};
+            add_coupled(&bite, units + at, noise + at, out);
+        }
 }

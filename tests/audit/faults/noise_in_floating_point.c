@@ -8,9 +8,11 @@ static double floating_noise(double scale) {
     return u < 0 ? scale * log(1 + 2 * u) : -scale * log(1 - 2 * u);
 }
 
-void tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
+void tc_release_add_noise(const tc_channel_run *runs, size_t run_count, const int64_t *units, const int64_t *noise,
                           double *out) {
     (void)noise;
-    for (size_t k = 0; k < count; k++)
-        out[k] = channel->step * (double)units[k] + floating_noise(channel->about->scale);
+    for (size_t i = 0; i < run_count; i++)
+        for (size_t k = 0; k < runs[i].count; k++)
+            out[runs[i].to + k] =
+                runs[i].channel->step * (double)*units++ + floating_noise(runs[i].channel->about->scale);
 }
