@@ -83,9 +83,15 @@ static inline double tc_lattice_double(int64_t value) {
 #endif
 }
 
+typedef struct tc_lattice_seen {
+    bool all_finite;
+    bool is_any_outside; /* of its bounds */
+} tc_lattice_seen;
+
 /* Whole rows, compiled for each width of vectors. The bits are the same. */
 typedef struct tc_lattice_rows {
     bool (*all_finite)(const double *x, size_t count);
+    tc_lattice_seen (*look)(const double *lower, const double *upper, size_t count, const double *x);
     /* The nearest lattice points to x of members first .. first + count - 1, in a box that is small. False if a number
      * is not finite; units is then undefined. */
     bool (*take)(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,

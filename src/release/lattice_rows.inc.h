@@ -1,12 +1,13 @@
 /* The loops of tc_lattice_rows (lattice.h). No branch depends on a number, so compilers vectorise them. */
 
-/* x * 0 is a zero of some sign, or NaN where x is not finite: then bits besides the sign are set. */
-static inline uint64_t trouble(double x) {
-    double zero = x * 0.0;
+static inline uint64_t bits_of(double x) {
     uint64_t bits;
-    memcpy(&bits, &zero, sizeof bits);
+    memcpy(&bits, &x, sizeof bits);
     return bits;
 }
+
+/* x * 0 is a zero of some sign, or NaN where x is not finite: then bits besides the sign are set. */
+static inline uint64_t trouble(double x) { return bits_of(x * 0.0); }
 
 static inline bool is_finite(uint64_t gathered) { return gathered << 1 == 0; }
 
@@ -15,6 +16,15 @@ static bool all_finite(const double *x, size_t count) {
     for (size_t k = 0; k < count; k++)
         gathered |= trouble(x[k]);
     return is_finite(gathered);
+}
+
+static tc_lattice_seen look(const double *lower, const double *upper, size_t count, const double *x) {
+    uint64_t gathered = 0, outside = 0;
+    for (size_t k = 0; k < count; k++) {
+        gathered |= trouble(x[k]);
+        outside |= bits_of(x[k] < lower[k] ? 1 : 0) | bits_of(x[k] > upper[k] ? 1 : 0);
+    }
+    return (tc_lattice_seen){is_finite(gathered), outside != 0};
 }
 
 /* Bounds are whole numbers, so rounding and clamping may be done in either order. */
@@ -54,4 +64,5 @@ static int64_t sum(double per_unit, size_t count, const double *terms) {
     return (int64_t)gathered;
 }
 
-const tc_lattice_rows LATTICE_ROWS = {.all_finite = all_finite, .take = take, .points = points, .sum = sum};
+const tc_lattice_rows LATTICE_ROWS = {
+    .all_finite = all_finite, .look = look, .take = take, .points = points, .sum = sum};

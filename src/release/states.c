@@ -170,18 +170,6 @@ tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t
     return keep_member(states, family, member) ? TC_STATE_CLAMPED : taken;
 }
 
-static bool is_any_outside(const double *lower, const double *upper, size_t count, const double *x) {
-    uint64_t outside = 0; /* numbers instead of conditions, so that the compiler vectorises */
-    for (size_t k = 0; k < count; k++) {
-        double below = x[k] < lower[k] ? 1 : 0, above = x[k] > upper[k] ? 1 : 0;
-        uint64_t below_bits, above_bits;
-        memcpy(&below_bits, &below, sizeof below);
-        memcpy(&above_bits, &above, sizeof above);
-        outside |= below_bits | above_bits;
-    }
-    return outside != 0;
-}
-
 /* One component of all members of a family. */
 static bool is_any_member_outside(tc_coef lower, tc_coef upper, size_t count, const double *x) {
     bool outside = false;
@@ -204,20 +192,24 @@ static bool take_families(tc_private_states *states, const double *x) {
     return outside;
 }
 
-tc_taken tc_states_take(tc_private_states *states, const double *x) {
+/* Nothing is taken unless all are finite. */
+static tc_taken take_flat(tc_private_states *states, const double *x) {
     size_t count = states->model->state_count;
-    if (!tc_lattice_rows_here()->all_finite(x, count))
+    tc_lattice_seen seen = tc_lattice_rows_here()->look(states->lower, states->upper, count, x);
+    if (!seen.all_finite || !take_points(states->flat, states->per_unit, 0, count, x, states->units))
         return TC_STATE_REFUSED;
-    bool outside = false;
-    if (states->flat != NULL) {
-        bool good = take_points(states->flat, states->per_unit, 0, count, x, states->units);
-        (void)good;
-        outside = is_any_outside(states->lower, states->upper, count, x);
-    } else {
-        outside = take_families(states, x);
-    }
-    outside |= keep_all(states);
-    return outside ? TC_STATE_CLAMPED : TC_STATE_TAKEN;
+    return seen.is_any_outside ? TC_STATE_CLAMPED : TC_STATE_TAKEN;
+}
+
+tc_taken tc_states_take(tc_private_states *states, const double *x) {
+    tc_taken taken = TC_STATE_TAKEN;
+    if (states->flat != NULL)
+        taken = take_flat(states, x);
+    else if (!tc_lattice_rows_here()->all_finite(x, states->model->state_count))
+        taken = TC_STATE_REFUSED;
+    else if (take_families(states, x))
+        taken = TC_STATE_CLAMPED;
+    return taken != TC_STATE_REFUSED && keep_all(states) ? TC_STATE_CLAMPED : taken;
 }
 
 tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member, const int64_t *units) {

@@ -91,6 +91,26 @@ static void a_number_that_is_not_finite_is_seen_wherever_it_is(void **state) {
             x[at] = bad[at % 3];
             assert_false(all.rows[v]->take(&box, 16, 0, 40, x, units));
             assert_false(all.rows[v]->all_finite(x, 40));
+            assert_false(all.rows[v]->look(x, x, 40, x).all_finite);
+        }
+}
+
+static void a_number_outside_its_bounds_is_seen_wherever_it_is(void **state) {
+    (void)state;
+    versions all = here();
+    for (size_t at = 0; at < 40; at++)
+        for (size_t v = 0; v < all.count; v++) {
+            double x[40], lower[40], upper[40];
+            for (size_t k = 0; k < 40; k++) {
+                x[k] = (double)k - 20;
+                lower[k] = k % 2 == 0 ? x[k] : x[k] - 1;
+                upper[k] = k % 3 == 0 ? x[k] : x[k] + 1;
+            }
+            tc_lattice_seen inside = all.rows[v]->look(lower, upper, 40, x);
+            assert_true(inside.all_finite && !inside.is_any_outside);
+            x[at] += at % 2 == 0 ? 1.5 : -1.5;
+            tc_lattice_seen outside = all.rows[v]->look(lower, upper, 40, x);
+            assert_true(outside.all_finite && outside.is_any_outside);
         }
 }
 
@@ -98,6 +118,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_the_nearest_lattice_points_at_every_width),
         cmocka_unit_test(a_number_that_is_not_finite_is_seen_wherever_it_is),
+        cmocka_unit_test(a_number_outside_its_bounds_is_seen_wherever_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
