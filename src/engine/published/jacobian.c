@@ -31,10 +31,13 @@ typedef struct flat_entry { /* p[coordinate] += mu[row] * jacobian[position] */
     uint32_t row, position;
 } flat_entry;
 
+enum { MOST_ALIKE = 4 };
+
 typedef struct flat_column { /* entries first .. end - 1: shared ones by row, then single ones by row */
     uint32_t coordinate;
     uint32_t first, end;
-    bool is_pair; /* also of the next coordinate, whose entries are in the same rows, each at the next position */
+    bool is_pair;  /* also of the next coordinate, whose entries are in the same rows, each at the next position */
+    uint8_t alike; /* of pairs: it and how many after it have the same rows at the same distances; 1, 2 or MOST_ALIKE */
 } flat_column;
 
 typedef struct flat_list {
@@ -169,6 +172,26 @@ static void join_pairs(flat_list *flat, size_t coordinates) {
     }
 }
 
+static bool are_alike(const flat_list *flat, const flat_column *one, const flat_column *other) {
+    if (!one->is_pair || !other->is_pair || one->end - one->first != other->end - other->first)
+        return false;
+    const flat_entry *a = flat->entries + one->first, *b = flat->entries + other->first;
+    for (uint32_t i = 0; i < one->end - one->first; i++)
+        if (a[i].row != b[i].row || a[i].position - a[0].position != b[i].position - b[0].position)
+            return false;
+    return true;
+}
+
+static void find_alike(flat_list *flat) {
+    for (size_t i = 0; i < flat->column_count; i += flat->columns[i].alike) {
+        size_t count = 1;
+        while (count < MOST_ALIKE && i + count < flat->column_count &&
+               are_alike(flat, &flat->columns[i], &flat->columns[i + count]))
+            count++;
+        flat->columns[i].alike = count == MOST_ALIKE ? MOST_ALIKE : count > 1 ? 2 : 1;
+    }
+}
+
 static flat_list *new_flat(tc_arena *arena, const tc_model *model, const tc_entries *layout) {
     flat_list *made = TC_NEW(arena, flat_list, 1);
     size_t count = 0;
@@ -189,6 +212,7 @@ static flat_list *new_flat(tc_arena *arena, const tc_model *model, const tc_entr
     list.entries = made->entries = TC_NEW(arena, flat_entry, count);
     list_flat(&list, model, layout);
     join_pairs(made, model->state_count);
+    find_alike(made);
     return made;
 }
 
@@ -267,28 +291,50 @@ void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released
     }
 }
 
-TC_INLINE tc_pack answer_column(const flat_list *flat, const flat_column *column, const double *values) {
+static double answer_column(const flat_list *flat, const flat_column *column, const double *values) {
     tc_pack sum = tc_pack_of(0);
-    for (const flat_entry *e = flat->entries + column->first, *end = flat->entries + column->end; e < end; e++) {
-        const double *at = values + e->position;
-        tc_pack value = column->is_pair ? tc_pack_load(at) : tc_pack_of(*at);
-        sum += tc_pack_where(flat->counts[e->row], flat->multipliers[e->row] * value);
+    for (const flat_entry *e = flat->entries + column->first, *end = flat->entries + column->end; e < end; e++)
+        sum += tc_pack_where(flat->counts[e->row], flat->multipliers[e->row] * tc_pack_of(values[e->position]));
+    return sum[0];
+}
+
+/* Pairs that are alike. Several at once, because reading the lists takes longer than the arithmetic. */
+TC_INLINE void answer_pairs(const flat_list *flat, const flat_column *columns, size_t count, const double *values,
+                            double *p) {
+    const flat_entry *first = flat->entries + columns->first, *end = flat->entries + columns->end;
+    const double *at[MOST_ALIKE];
+    tc_pack sums[MOST_ALIKE];
+    for (size_t i = 0; i < count; i++) {
+        at[i] = values + (first < end ? flat->entries[columns[i].first].position : 0);
+        sums[i] = tc_pack_of(0);
     }
-    return sum;
+    for (const flat_entry *e = first; e < end; e++) {
+        tc_pack multiplier = flat->multipliers[e->row];
+        tc_pack_mask counts = flat->counts[e->row];
+        size_t distance = e->position - first->position;
+        for (size_t i = 0; i < count; i++)
+            sums[i] += tc_pack_where(counts, multiplier * tc_pack_load(at[i] + distance));
+    }
+    for (size_t i = 0; i < count; i++)
+        tc_pack_store(p + columns[i].coordinate, sums[i]);
 }
 
 void tc_jacobian_answer_whole(const tc_jacobian *jacobian, const tc_released *released, const double *mu, double *p) {
     const flat_list *flat = jacobian->flat;
+    const double *values = released->jacobian;
     for (size_t j = 0; j < flat->row_count; j++) {
         flat->multipliers[j] = tc_pack_of(mu[j]);
         flat->counts[j] = ~tc_pack_equal(flat->multipliers[j], tc_pack_of(0));
     }
-    for (size_t i = 0; i < flat->column_count; i++) {
-        const flat_column *column = &flat->columns[i];
-        tc_pack sum = answer_column(flat, column, released->jacobian);
-        if (column->is_pair)
-            tc_pack_store(p + column->coordinate, sum);
+    for (const flat_column *column = flat->columns, *end = column + flat->column_count; column < end;
+         column += column->alike) {
+        if (!column->is_pair)
+            p[column->coordinate] = answer_column(flat, column, values);
+        else if (column->alike == MOST_ALIKE)
+            answer_pairs(flat, column, MOST_ALIKE, values, p);
+        else if (column->alike == 2)
+            answer_pairs(flat, column, 2, values, p);
         else
-            p[column->coordinate] = sum[0];
+            answer_pairs(flat, column, 1, values, p);
     }
 }
