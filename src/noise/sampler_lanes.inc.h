@@ -109,8 +109,7 @@ static double real_scale(const tc_noise_scale *scale) {
 TC_INLINE void sample(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, size_t count,
                       uint64_t *open) {
     lane_scales now;
-    if (stride == 0)
-        EACH set_scale(&now, p, tc_pack_of(real_scale(scales)));
+    EACH set_scale(&now, p, tc_pack_of(real_scale(scales)));
     for (size_t i = 0; i < count; i += STEP) {
         size_t live = count - i < STEP ? count - i : STEP;
         if (stride != 0) {
