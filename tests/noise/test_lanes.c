@@ -1,5 +1,5 @@
 /* Draws in lanes of doubles: for every width that the processor has, in every rounding mode, they are what integers and
- * big numbers make of the same words. */
+ * the slow path makes of the same words. */
 #include "base/simd.h"
 #include "noise/exact_reference.h"
 #include "noise/sampler_inside.h"
@@ -111,7 +111,7 @@ static void fill(batch *b, uint64_t *random, tc_noise_law law, int scale, bool e
         b->is_open[undecided[i]] = true;
 }
 
-/* Lanes may decide what integers do not; then big numbers must agree. */
+/* Lanes may decide what integers do not; then the slow path must agree. */
 static void check(const batch *b, tc_noise_law law, const int64_t *values, const uint16_t *undecided, size_t open) {
     size_t next = 0;
     for (size_t i = 0; i < b->count; i++) {

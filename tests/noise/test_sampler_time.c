@@ -17,7 +17,7 @@ typedef struct subject {
 } subject;
 
 /* Lanes decide: V is 1/2 to 1, and at this scale all of these are zero noise. They leave open what is in the last
- * octaves, for integers (bits 24 to 50 from the top) or for big numbers. */
+ * octaves, for integers (bits 24 to 50 from the top) or for the slow path. */
 static uint64_t word_of(uint64_t *random, bool is_open) {
     uint64_t word = random_word(random);
     return is_open ? word >> (24 + random_word(random) % 27) : word | UINT64_C(1) << 63;
