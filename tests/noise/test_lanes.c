@@ -1,5 +1,5 @@
 /* Draws in lanes of doubles: for every width that the processor has, in every rounding mode, they are what integers and
- * the slow path makes of the same words. */
+ * the slow path make of the same words. */
 #include "base/simd.h"
 #include "noise/exact_reference.h"
 #include "noise/sampler_inside.h"
