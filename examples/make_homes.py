@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes homes.csv: a thousand homes that charge a car overnight.
+"""Writes homes.csv: a thousand homes that charge a car overnight. `make_homes.py HOMES FILE` writes another number of them.
 
 need    energy the car must have by noon, in kWh
 weight  how much the household minds a change of plan
@@ -10,6 +10,7 @@ Left alone, a car starts when it comes home and stops when it is full. Every cal
 import csv
 import pathlib
 import random
+import sys
 
 HOMES, HOURS, CHARGER = 1000, 24, 7.4
 
@@ -28,11 +29,15 @@ def plan(random_source):
 
 def main():
     random_source = random.Random(20)
-    path = pathlib.Path(__file__).with_name("homes.csv")
+    homes, path = HOMES, pathlib.Path(__file__).with_name("homes.csv")
+    if len(sys.argv) == 3 and sys.argv[1].isdigit():
+        homes, path = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+    elif len(sys.argv) > 1:
+        sys.exit("usage: make_homes.py [HOMES FILE]")
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["need", "weight"] + [f"pref_{t}" for t in range(1, HOURS + 1)])
-        for _ in range(HOMES):
+        for _ in range(homes):
             need, weight, wanted = plan(random_source)
             writer.writerow([need, weight] + [f"{power:g}" for power in wanted])
 
