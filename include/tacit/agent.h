@@ -55,7 +55,7 @@ TACIT_API const char *tacit_agent_condition_text(tacit_agent_condition condition
 /* Set it to zero, then set size: fields of later versions are then zero. All texts are copied. */
 typedef struct tacit_agent_options {
     size_t size;            /* sizeof(tacit_agent_options) */
-    const char *cloud;      /* "host:port", "[::1]:7575" */
+    const char *cloud;      /* "host:port", "[::1]:7575"; several, at most 16, with commas between them */
     const char *keys;       /* the agent's folder of keys, as `tacit keys issue` made it */
     const char *state;      /* a folder for state files, made if missing; private */
     int insecure_plaintext; /* instead of keys, to a loopback address, for tests */

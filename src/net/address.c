@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool tc_address_read(const char *text, tc_address *address) {
     const char *colon = strrchr(text, ':');
@@ -20,6 +21,72 @@ bool tc_address_read(const char *text, tc_address *address) {
     return strspn(address->port, "0123456789") == strlen(address->port) && strtoul(address->port, NULL, 10) <= 65535;
 }
 
+/* ---- Several ---- */
+
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static const char *find_wrong_item(tc_arena *arena, const char *item, tc_address *address) {
+    if (item[0] == 0)
+        return "an address of the cloud is empty, and should be HOST:PORT";
+    for (const char *at = item; *at != 0; at++)
+        if (is_blank(*at))
+            return tc_arena_format(arena, "the cloud's address '%s' has a blank: commas alone separate addresses",
+                                   item);
+    if (!tc_address_read(item, address) || address->host[0] == 0)
+        return tc_arena_format(arena, "the cloud's address is HOST:PORT, or [ADDRESS]:PORT for IPv6, not '%s'", item);
+    return NULL;
+}
+
+/* The index of an earlier one that is the same address, or i. */
+static size_t find_alike(const tc_addresses *addresses, size_t i) {
+    const tc_address *one = &addresses->each[i];
+    for (size_t k = 0; k < i; k++) {
+        const tc_address *other = &addresses->each[k];
+        if (strcasecmp(one->host, other->host) == 0 && strtoul(one->port, NULL, 10) == strtoul(other->port, NULL, 10))
+            return k;
+    }
+    return i;
+}
+
+static const char *read_items(tc_arena *arena, const char *text, tc_addresses *addresses) {
+    for (size_t i = 0; i < addresses->count; i++) {
+        size_t length = strcspn(text, ",");
+        addresses->texts[i] = tc_arena_copy(arena, text, length);
+        const char *wrong = find_wrong_item(arena, addresses->texts[i], &addresses->each[i]);
+        if (wrong != NULL)
+            return wrong;
+        size_t alike = find_alike(addresses, i);
+        if (alike != i)
+            return tc_arena_format(arena, "the cloud's address '%s' is given twice", addresses->texts[alike]);
+        text += length + 1;
+    }
+    return NULL;
+}
+
+tc_status tc_addresses_read(tc_arena *arena, const char *text, tc_buffer *messages, tc_addresses *addresses) {
+    const char *wrong;
+    *addresses = (tc_addresses){.count = 1};
+    for (const char *at = text; *at != 0; at++)
+        addresses->count += *at == ',';
+    if (addresses->count > TC_MOST_ADDRESSES) {
+        wrong =
+            tc_arena_format(arena, "the cloud has at most %d addresses, not %zu", TC_MOST_ADDRESSES, addresses->count);
+    } else {
+        addresses->each = TC_NEW(arena, tc_address, addresses->count);
+        addresses->texts = TC_NEW(arena, const char *, addresses->count);
+        wrong = read_items(arena, text, addresses);
+    }
+    if (wrong == NULL)
+        return TC_OK;
+    if (addresses->count == 1)
+        tc_buffer_printf(messages, "%s\n", wrong);
+    else
+        tc_buffer_printf(messages, "%s, in '%s'; write HOST:PORT,HOST:PORT\n", wrong, text);
+    return TC_BAD_USAGE;
+}
+
+/* ---- Sockets ---- */
+
 bool tc_address_is_loopback(const struct sockaddr *address) {
     if (address->sa_family == AF_INET) {
         struct sockaddr_in four;
@@ -33,19 +100,29 @@ bool tc_address_is_loopback(const struct sockaddr *address) {
     return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
 }
 
+static void set_option(int descriptor, int level, int name, int value) {
+    (void)setsockopt(descriptor, level, name, &value, sizeof value);
+}
+
 bool tc_socket_set_up(int descriptor) {
-    static const struct {
-        int level, name, value;
-    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
-                   {SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
-                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        (void)setsockopt(descriptor, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+    enum { PATIENCE = 60 };
+    set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    tc_socket_set_patience(descriptor, PATIENCE);
     int flags = fcntl(descriptor, F_GETFL);
     return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
            fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Keepalive is for an idle connection: it rests while bytes wait to be acknowledged, which the system sends again for a
+ * quarter of an hour unless TCP_USER_TIMEOUT says otherwise. */
+void tc_socket_set_patience(int descriptor, int seconds) {
+    enum { PROBES = 3 };
+    int between = seconds / 6 > 1 ? seconds / 6 : 1;
+    set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, seconds - PROBES * between);
+    set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, between);
+    set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+    set_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * seconds);
 }
 
 static bool are_equal(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {

@@ -757,6 +757,7 @@ static void an_agent_that_cannot_be_made_leaves_nothing_open(void **state) {
     (void)state;
     fake f;
     fake_begin(&f, true, 3);
+    f.settings.cloud = "127.0.0.1:1,[::1]:2";
     assert_int_equal(open_within(&f, 0), TC_OK);
     size_t before = open_descriptors(), limit = 16384;
     while (open_within(&f, limit) != TC_OK) {

@@ -12,7 +12,9 @@ static const tc_option options[] = {
                .required = true,
                .type = TC_OPTION_STRING,
                .argument = "HOST:PORT",
-               .text = "Where the cloud listens; [ADDRESS]:PORT for IPv6."},
+               .text = "Where the cloud listens; [ADDRESS]:PORT for IPv6. A cloud that can move to another machine has "
+                       "several addresses, at most 16, with commas between them: each is tried in turn, the one that "
+                       "last worked first. A name is looked up for each connection."},
     [KEYS] = {.name = "keys",
               .type = TC_OPTION_STRING,
               .argument = "DIR",
@@ -71,6 +73,8 @@ static const tc_example examples[] = {
      "In a unit or a script: the result goes to a file, and nothing private to the log."},
     {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
+    {"tacit agent a1.tacit --cloud a.net:7575,b.net:7575 --keys a1 --state st",
+     "A cloud on one of two machines: when the first is gone, the second is asked."},
     {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --plan $HASH",
      "Only under the plan that was agreed on, whose hash tacit split wrote to plan.hash."},
     {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state st",
@@ -257,12 +261,14 @@ const tc_command tc_command_agent = {
              "whether the public Slater point lies in each agent's own set, and then, round by round, sends states and "
              "takes answers. An agent's objective and set stay here; of its states the cloud releases noisy numbers "
              "only. Several files share one connection, whose certificate must name all their agents.\n\n"
-             "A lost connection is made again, after pauses that grow from 0.2 to 30 seconds. A state is in its file "
-             "before it is sent, so the same command continues where an agent died. SIGTERM and Ctrl-C end it cleanly "
+             "A lost connection is made again, after pauses that grow from 0.2 to 30 seconds. If the cloud has several "
+             "addresses, all are tried before each pause, and a machine that does not answer costs 4 seconds. A state "
+             "is in its file before it is sent, so the same command continues where an agent died. SIGTERM and Ctrl-C "
+             "end it cleanly "
              "at any time. The process leaves no core file.\n\n"
              "An agent gives no state to a cloud that has seen less of the run than the agent: one that was restored "
-             "from a back-up, or copied. It says so and ends; docs/operations.md says what the cloud's operator can "
-             "do.\n\n"
+             "from a back-up, or copied. It says so and tries the next address; it ends if the clouds at all "
+             "addresses are like that. docs/operations.md says what the cloud's operator can do.\n\n"
              "--plan fixes what was agreed: the hash covers every noise scale and every price of the plan, and the "
              "cloud sends it before the first state leaves.\n\n"
              "At the end it prints the agents' own part of the result, or writes it to the file of --answer; it never "

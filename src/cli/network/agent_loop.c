@@ -1,5 +1,7 @@
 #include "cli/network/network.h"
 
+#include "net/address.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -46,14 +48,20 @@ void tc_agent_signals_stay(void) {
     }
 }
 
+typedef struct told_pause { /* by address of the cloud: what was told of it last */
+    char text[512];
+} told_pause;
+
 /* Reports each change of the connection once. */
-static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
-    tc_agent_condition how = tc_agent_how(agent);
+static void tell(tc_cli *cli, const tc_agent *agent, told_pause told[TC_MOST_ADDRESSES]) {
+    tc_agent_attempt attempt = tc_agent_last_attempt(agent);
     const char *text = tc_agent_message(agent);
-    if (how != TC_AGENT_PAUSING || strcmp(last, text) == 0)
+    told_pause *last = &told[attempt.cloud];
+    if (tc_agent_how(agent) != TC_AGENT_PAUSING || strcmp(last->text, text) == 0)
         return;
-    (void)snprintf(last, size, "%s", text);
-    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying again\n", text);
+    (void)snprintf(last->text, sizeof last->text, "%s", text);
+    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying %s\n", text,
+                     attempt.next == NULL ? "again" : attempt.next);
     tc_cli_flush(cli);
 }
 
@@ -152,7 +160,7 @@ static int look_alive(double seconds, double *next, int milliseconds) {
 }
 
 bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
-    char last[512] = "";
+    told_pause *pauses = TC_NEW(cli->arena, told_pause, TC_MOST_ADDRESSES);
     double watchdog = tc_notify_watchdog_seconds(), alive_at = 0;
     losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
     oddities o = {.told = TC_NEW(cli->arena, struct told, count), .count = count};
@@ -160,7 +168,7 @@ bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
         tell_losses(cli, agent, &l);
         tell_oddities(cli, agent, &o);
         if (!quiet)
-            tell(cli, agent, last, sizeof last);
+            tell(cli, agent, pauses);
         show(cli, agent, count);
         tc_agent_wish wish = tc_agent_wants(agent);
         struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},

@@ -178,7 +178,7 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
 /* ---- Pauses and ends ---- */
 
 static void forget_connection(tc_agent *agent) {
-    agent->said_hello = agent->is_welcome = agent->may_go_on = false;
+    agent->said_hello = agent->is_welcome = agent->may_go_on = agent->has_answered = agent->is_stale = false;
     agent->deadline = agent->enrolled_at = 0;
     for (size_t i = 0; i < agent->settings.count; i++)
         agent->slots[i].is_enrolled = agent->slots[i].is_stale = false;
@@ -207,17 +207,49 @@ static void finish_answered(tc_agent *agent) {
     }
 }
 
+/* An enrolment that does not last is no success: a cloud that crashes after each gets longer pauses, and does not keep
+ * the agent from the other addresses. */
+static bool has_worked(const tc_agent *agent) {
+    bool has_lasted =
+        agent->enrolled_at != 0 && tc_agent_clock() - agent->enrolled_at >= agent->settings.settled_milliseconds;
+    return !agent->is_stale && (agent->has_answered || has_lasted);
+}
+
+/* Chooses the next address. Returns how long to wait before it is tried. */
+static uint64_t go_round(tc_agent *agent) {
+    size_t next = (agent->cloud + 1) % tc_agent_link_clouds(agent->link);
+    bool is_new_pass = next == agent->first_cloud;
+    if (has_worked(agent)) {
+        agent->tries = 0;
+        agent->first_cloud = next = agent->cloud;
+        is_new_pass = true;
+    }
+    agent->cloud = next;
+    if (!is_new_pass)
+        return 0;
+    agent->stale_clouds = 0;
+    return next_pause(agent);
+}
+
+/* With several addresses a message says which one it is about. */
+static void name_cloud(const tc_agent *agent, char *text, size_t size) {
+    const char *cloud = tc_agent_link_cloud(agent->link, agent->cloud);
+    size_t length = strlen(text);
+    if (tc_agent_link_clouds(agent->link) > 1 && strstr(text, cloud) == NULL)
+        (void)snprintf(text + length, size - length, " (cloud %.100s)", cloud);
+}
+
 void tc_agent_pause(tc_agent *agent, const char *format, ...) {
     va_list arguments;
     char text[TC_AGENT_TEXT];
-    if (tc_agent_is_over(agent->how))
+    if (tc_agent_is_over(agent->how) || agent->how == TC_AGENT_PAUSING)
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* Only a connection that lasted resets the pause: a cloud that crashes after each enrolment gets longer pauses. */
-    if (agent->enrolled_at != 0 && tc_agent_clock() - agent->enrolled_at >= agent->settings.settled_milliseconds)
-        agent->tries = 0;
+    name_cloud(agent, text, sizeof text);
+    agent->last_cloud = agent->cloud;
+    uint64_t pause = go_round(agent);
     tc_agent_link_end(agent->link, text);
     forget_connection(agent);
     finish_answered(agent);
@@ -226,7 +258,7 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) {
         return;
     (void)snprintf(agent->message, sizeof agent->message, "%s", text);
     agent->how = TC_AGENT_PAUSING;
-    agent->deadline = tc_agent_clock() + next_pause(agent);
+    agent->deadline = tc_agent_clock() + pause;
 }
 
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...) {
@@ -236,10 +268,28 @@ void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition ho
     va_start(arguments, format);
     (void)vsnprintf(slot->why, TC_AGENT_SLOT_TEXT, format, arguments);
     va_end(arguments);
+    if (how == TC_AGENT_REFUSED)
+        name_cloud(agent, slot->why, TC_AGENT_SLOT_TEXT);
     slot->how = how;
     slot->is_enrolled = false;
     agent->lost += how != TC_AGENT_DONE;
     look_for_end(agent);
+}
+
+void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *format, ...) {
+    va_list arguments;
+    char text[TC_AGENT_TEXT];
+    if (tc_agent_is_over(slot->how))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    agent->stale_clouds += !agent->is_stale;
+    agent->is_stale = true;
+    if (agent->stale_clouds < tc_agent_link_clouds(agent->link))
+        tc_agent_pause(agent, "%s", text);
+    else
+        tc_agent_finish(agent, slot, TC_AGENT_REFUSED, "%s", text);
 }
 
 /* When all agents are over: the connection's condition is the worst of theirs. */
@@ -274,9 +324,10 @@ static void look_for_end(tc_agent *agent) {
 
 static void begin(tc_agent *agent) {
     agent->how = TC_AGENT_CONNECTING;
-    (void)snprintf(agent->message, sizeof agent->message, "connecting to %s", agent->settings.cloud);
+    (void)snprintf(agent->message, sizeof agent->message, "connecting to %s",
+                   tc_agent_link_cloud(agent->link, agent->cloud));
     forget_connection(agent);
-    tc_agent_link_begin(agent->link);
+    tc_agent_link_begin(agent->link, agent->cloud);
 }
 
 static bool is_running(const tc_agent *agent) {
@@ -329,7 +380,8 @@ tc_agent_condition tc_agent_advance(tc_agent *agent) {
     else if (agent->how != TC_AGENT_PAUSING && tc_agent_link_is(agent->link) == TC_AGENT_LINK_OFF)
         tc_agent_pause(agent, "%s", tc_agent_link_why(agent->link));
     else if (agent->how != TC_AGENT_PAUSING && agent->deadline != 0 && tc_agent_clock() >= agent->deadline)
-        tc_agent_pause(agent, "the cloud at %s takes connections but does not answer", agent->settings.cloud);
+        tc_agent_pause(agent, "the cloud at %s takes connections but does not answer",
+                       tc_agent_link_cloud(agent->link, agent->cloud));
     return agent->how;
 }
 
@@ -367,6 +419,13 @@ tc_agent_wish tc_agent_wants(const tc_agent *agent) {
 
 tc_agent_condition tc_agent_how(const tc_agent *agent) { return agent->how; }
 const char *tc_agent_message(const tc_agent *agent) { return agent->message; }
+
+tc_agent_attempt tc_agent_last_attempt(const tc_agent *agent) {
+    return (tc_agent_attempt){
+        .cloud = agent->last_cloud,
+        .next = agent->cloud == agent->last_cloud ? NULL : tc_agent_link_cloud(agent->link, agent->cloud)};
+}
+
 size_t tc_agent_lost(const tc_agent *agent) { return agent->lost; }
 size_t tc_agent_oddities(const tc_agent *agent) { return agent->oddities; }
 

@@ -6,7 +6,9 @@
  *     running or connecting -> pausing -> connecting      0.2 s, doubled each time up to 30 s, +- 25 %
  *     any -> over: done, diverged, no Slater point, refused, failed
  *
- * The pause is 0.2 s again after an answer, or after being enrolled for 1 s.
+ * A connection works if it brings an answer, or lasts for 1 s after enrolment. The pause is 0.2 s again after one that
+ * worked. A cloud may have several addresses. Each is tried once, without a pause between them, in the order of the
+ * list, beginning with the one that last worked and going round. Then comes the pause.
  *
  * The agent's rules (docs/protocol.md): it saves x(k+1) and that round k was answered before it sends state k+1. It
  * saves an epoch before it sends a state to it. It sends no state to a cloud of an earlier epoch, or for a round that
@@ -105,7 +107,7 @@ const char *tc_agent_condition_name(tc_agent_condition condition);
 static inline bool tc_agent_is_over(tc_agent_condition condition) { return condition >= TC_AGENT_DONE; }
 
 typedef struct tc_agent_settings { /* texts and arrays stay the caller's and must outlive the agent */
-    const char *cloud;             /* "host:port" */
+    const char *cloud;             /* "host:port", or several with commas between them */
     const char *keys;              /* folder; NULL: plain text, to loopback addresses only */
     const char *state;             /* folder of the state files */
     const char *software;          /* what the hello says; NULL: "tacit" */
@@ -144,6 +146,14 @@ tc_agent_wish tc_agent_wants(const tc_agent *agent);
 tc_agent_condition tc_agent_how(const tc_agent *agent);
 /* Why it pauses or is over, or what it waits for, in one line. Valid until the next call. */
 const char *tc_agent_message(const tc_agent *agent);
+
+/* While it pauses: the number of the address that the message is about, and the address that is tried next (NULL: the
+ * same one). */
+typedef struct tc_agent_attempt {
+    size_t cloud; /* below TC_MOST_ADDRESSES */
+    const char *next;
+} tc_agent_attempt;
+tc_agent_attempt tc_agent_last_attempt(const tc_agent *agent);
 
 /* Agents that ended without finishing; never decreases. */
 size_t tc_agent_lost(const tc_agent *agent);

@@ -195,8 +195,9 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
     "--after-restore"
 
 static void roll_back(tc_agent *agent, tc_agent_slot *slot, const char *what) {
-    tc_agent_finish(agent, slot, TC_AGENT_REFUSED, "the cloud %s: " ROLLED_BACK, what);
-    tc_agent_say_leave(agent, (uint32_t)slot->number);
+    tc_agent_meet_stale(agent, slot, "the cloud %s: " ROLLED_BACK, what);
+    if (agent->how != TC_AGENT_PAUSING)
+        tc_agent_say_leave(agent, (uint32_t)slot->number);
 }
 
 /* Rounds have passed, so states of this agent were sent by a process whose state file is lost. The agent starts again,
@@ -327,7 +328,7 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
     OPENSSL_cleanse(agent->next_average, size);
     record->answered = answer->round;
     slot->is_saved = false;
-    agent->tries = 0;
+    agent->has_answered = true;
     if (agent->settings.moved != NULL)
         agent->settings.moved(agent->settings.context, slot->number, answer->round + 1, record->x);
     say_state(agent, slot);
@@ -397,8 +398,6 @@ static const char *advice(const tc_agent *agent, unsigned code, char *text, size
         return "; an agent runs once at a time";
     case TC_REFUSED_STATES:
         return "; the files are not of the same problem";
-    case TC_REFUSED_ROLLBACK:
-        return "; " ROLLED_BACK;
     case TC_REFUSED_RUN:
         return "; --new-run takes part in it from its first round";
     default:
@@ -430,6 +429,10 @@ static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *
         return;
     }
     int length = said_length(refusal, &text);
+    if (refusal->code == TC_REFUSED_ROLLBACK) {
+        tc_agent_meet_stale(agent, slot, "the cloud refused agent %.60s: %s; " ROLLED_BACK, slot->steps.name, text);
+        return;
+    }
     tc_agent_finish(agent, slot, refusal->code == TC_REFUSED_SLATER ? TC_AGENT_NO_SLATER : TC_AGENT_REFUSED,
                     "the cloud refused agent %.60s: %.*s%s", slot->steps.name, length, text,
                     advice(agent, refusal->code, more, sizeof more));
@@ -454,7 +457,7 @@ static void hear_refusal(tc_agent *agent, const tc_frame *frame) {
                        (int)refusal.reason_length, refusal.reason);
         return;
     }
-    for (size_t i = 0; i < agent->settings.count; i++)
+    for (size_t i = 0; i < agent->settings.count && agent->how != TC_AGENT_PAUSING; i++)
         refuse_slot(agent, &agent->slots[i], &refusal);
 }
 

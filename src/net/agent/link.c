@@ -1,7 +1,5 @@
 #include "net/agent/link.h"
 
-#include "net/address.h"
-
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -11,18 +9,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-static tc_status split_address(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) {
-    tc_address cloud;
-    if (!tc_address_read(link->settings.cloud, &cloud) || cloud.host[0] == 0) {
-        tc_buffer_printf(messages, "the cloud's address is HOST:PORT, or [ADDRESS]:PORT for IPv6, not '%s'\n",
-                         link->settings.cloud);
-        return TC_BAD_USAGE;
-    }
-    link->host = tc_arena_copy(arena, cloud.host, strlen(cloud.host));
-    link->port = tc_arena_copy(arena, cloud.port, strlen(cloud.port));
-    return TC_OK;
-}
 
 /* ---- Keys ---- */
 
@@ -98,13 +84,15 @@ static bool try_address(tc_agent_link *link) {
             continue;
         }
         link->descriptor = socket(to->ai_family, to->ai_socktype, to->ai_protocol);
-        if (link->descriptor >= 0 && tc_socket_set_up(link->descriptor) &&
+        bool is_set_up = link->descriptor >= 0 && tc_socket_set_up(link->descriptor);
+        if (is_set_up && link->clouds.count > 1) /* there is somewhere else to go */
+            tc_socket_set_patience(link->descriptor, TC_AGENT_PATIENCE);
+        if (is_set_up &&
             (connect(link->descriptor, to->ai_addr, to->ai_addrlen) == 0 || errno == EINPROGRESS || errno == EINTR)) {
             link->address = link->address->ai_next;
             return true;
         }
-        (void)snprintf(link->why, sizeof link->why, "cannot connect to %.100s:%s: %s", link->host, link->port,
-                       strerror(errno));
+        (void)snprintf(link->why, sizeof link->why, "cannot connect to %.100s: %s", link->cloud, strerror(errno));
         if (link->descriptor >= 0)
             (void)close(link->descriptor);
         link->descriptor = -1;
@@ -143,7 +131,7 @@ tc_status tc_agent_link_new(tc_arena *arena, const tc_agent_link_settings *setti
     link->out = TC_NEW(arena, unsigned char, settings->most_out);
     tc_arena_on_free(arena, release, link);
     *made = link;
-    tc_status status = split_address(arena, link, messages);
+    tc_status status = tc_addresses_read(arena, settings->cloud, messages, &link->clouds);
     if (status != TC_OK || settings->keys == NULL)
         return status;
     link->method = tc_socket_bio_method();
@@ -194,8 +182,19 @@ static void set_deadline(tc_agent_link *link, unsigned milliseconds) {
     link->deadline = tc_agent_clock() + milliseconds;
 }
 
-void tc_agent_link_begin(tc_agent_link *link) {
+size_t tc_agent_link_clouds(const tc_agent_link *link) { return link->clouds.count; }
+const char *tc_agent_link_cloud(const tc_agent_link *link, size_t cloud) { return link->clouds.texts[cloud]; }
+
+static void set_connect_deadline(tc_agent_link *link) {
+    unsigned most = link->settings.open_milliseconds;
+    set_deadline(link, link->clouds.count > 1 && most > TC_AGENT_CONNECT ? TC_AGENT_CONNECT : most);
+}
+
+void tc_agent_link_begin(tc_agent_link *link, size_t cloud) {
     tc_agent_link_end(link, "");
+    link->host = link->clouds.each[cloud].host;
+    link->port = link->clouds.each[cloud].port;
+    link->cloud = link->clouds.texts[cloud];
     if (link->settings.keys != NULL)
         renew_keys(link);
     if (link->settings.keys != NULL && link->tls == NULL) {
@@ -207,7 +206,7 @@ void tc_agent_link_begin(tc_agent_link *link) {
         return;
     }
     link->state = TC_AGENT_LINK_CONNECTING;
-    set_deadline(link, link->settings.open_milliseconds);
+    set_connect_deadline(link);
 }
 
 /* ---- Becoming open ---- */
@@ -215,9 +214,9 @@ void tc_agent_link_begin(tc_agent_link *link) {
 static void next_address(tc_agent_link *link, const char *wrong) {
     (void)close(link->descriptor);
     link->descriptor = -1;
-    (void)snprintf(link->why, sizeof link->why, "cannot connect to %.100s:%s: %s", link->host, link->port, wrong);
+    (void)snprintf(link->why, sizeof link->why, "cannot connect to %.100s: %s", link->cloud, wrong);
     if (try_address(link))
-        set_deadline(link, link->settings.open_milliseconds);
+        set_connect_deadline(link);
     else
         tc_agent_link_end(link, link->why);
 }
@@ -278,15 +277,15 @@ static void complain_of_handshake(tc_agent_link *link) {
     const char *failure = tc_socket_failure(&link->socket, link->ssl);
     if (is_strange)
         (void)snprintf(link->why, sizeof link->why,
-                       "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
+                       "TLS with %.60s failed: the cloud's certificate is of another authority than "
                        "%.80s/authority.pem",
-                       link->host, link->port, link->settings.keys);
+                       link->cloud, link->settings.keys);
     else if (is_plain)
         (void)snprintf(link->why, sizeof link->why,
-                       "TLS with %.60s:%s failed: %.60s: it does not speak TLS (is it the port of the status page?)",
-                       link->host, link->port, failure);
+                       "TLS with %.60s failed: %.60s: it does not speak TLS (is it the port of the status page?)",
+                       link->cloud, failure);
     else
-        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
+        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s failed: %s", link->cloud, failure);
 }
 
 static void shake(tc_agent_link *link) {

@@ -6,6 +6,7 @@
 #define TC_NET_AGENT_LINK_H
 
 #include "base/arena.h"
+#include "net/address.h"
 #include "net/tls/tls.h"
 #include "net/message.h"
 
@@ -15,12 +16,13 @@
 typedef struct tc_agent_link tc_agent_link;
 
 typedef struct tc_agent_link_settings {
-    const char *cloud;          /* "host:port", "[::1]:7575" */
+    const char *cloud;          /* "host:port", "[::1]:7575"; several with commas between them */
     const char *keys;           /* the agent's folder of keys, read for each connection; NULL: plain text */
     size_t most_body;           /* of a received frame */
     size_t in_bytes;            /* size of the read buffer; at least one frame fits */
     size_t most_out;            /* bytes that may wait to be sent */
-    unsigned open_milliseconds; /* for connecting, and again for the handshake; 0: 10,000 */
+    unsigned open_milliseconds; /* for connecting, and again for the handshake; 0: 10,000. Connecting to one of several
+                                   addresses takes at most TC_AGENT_CONNECT: a dead machine delays the next address */
 } tc_agent_link_settings;
 
 /* Reads the keys, to report errors in them now. TC_BAD_USAGE, TC_CANNOT_READ with a message. The texts of settings stay
@@ -43,9 +45,14 @@ typedef enum tc_agent_link_state {
 } tc_agent_link_state;
 tc_agent_link_state tc_agent_link_is(const tc_agent_link *link);
 
-/* Starts to connect. The state is OFF if that fails at once, as after every loss of a connection. */
-void tc_agent_link_begin(tc_agent_link *link);
-/* Continues: tries the next address, the handshake, sends what waits. */
+/* The cloud's addresses, by number. */
+size_t tc_agent_link_clouds(const tc_agent_link *link);
+const char *tc_agent_link_cloud(const tc_agent_link *link, size_t cloud);
+
+/* Starts to connect to the address of this number. The state is OFF if that fails at once, as after every loss of a
+ * connection. */
+void tc_agent_link_begin(tc_agent_link *link, size_t cloud);
+/* Continues: tries what else the host's name stands for, the handshake, sends what waits. */
 void tc_agent_link_advance(tc_agent_link *link);
 /* Closes at once. why: for tc_agent_link_why. */
 void tc_agent_link_end(tc_agent_link *link, const char *why);
@@ -76,11 +83,17 @@ tc_agent_link_wants tc_agent_link_wish(const tc_agent_link *link);
 
 /* ---- Its fields, for link.c and tests ---- */
 
-enum { TC_AGENT_WHY = 240, TC_AGENT_STALL = 30000 /* milliseconds in which no byte could be sent */ };
+enum {
+    TC_AGENT_WHY = 240,
+    TC_AGENT_STALL = 30000,  /* milliseconds in which no byte could be sent */
+    TC_AGENT_CONNECT = 4000, /* milliseconds for connecting, if the cloud has several addresses */
+    TC_AGENT_PATIENCE = 20   /* seconds until a lost machine is noticed, if the cloud has several addresses */
+};
 
 struct tc_agent_link {
     tc_agent_link_settings settings;
-    const char *host, *port;
+    tc_addresses clouds;
+    const char *host, *port, *cloud; /* of the address that is tried or connected; cloud: both, as it was written */
     tc_agent_link_state state;
     int descriptor;
     struct addrinfo *addresses, *address; /* while connecting */

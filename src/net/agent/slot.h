@@ -37,8 +37,14 @@ struct tc_agent {
     bool said_hello, is_welcome;
     tc_welcome welcome;
     uint64_t deadline;    /* end of the pause, or of the wait for the welcome; 0 for none */
-    unsigned tries;       /* since the last answer or settled connection */
+    unsigned tries;       /* pauses since the last connection that worked */
+    size_t cloud;         /* number of the address in use, or to try next */
+    size_t last_cloud;    /* that of the connection before, which the message of a pause is about */
+    size_t first_cloud;   /* where a pass over the addresses begins: the one that last worked */
+    size_t stale_clouds;  /* addresses of this pass whose clouds were stale */
     uint64_t enrolled_at; /* when this connection's first agent enrolled; 0: not yet */
+    bool has_answered;    /* this connection brought an answer */
+    bool is_stale;        /* this connection's cloud is stale, for one of the agents */
     size_t lost;          /* agents that ended without finishing */
     size_t oddities;
     bool may_go_on; /* frames are left for the next call */
@@ -56,11 +62,14 @@ void tc_agent_hear(tc_agent *agent, const tc_frame *frame);
 
 /* ---- agent.c ---- */
 
-/* Ends the connection and tries another after a pause. */
+/* Ends the connection. The next one goes to the next address at once, or after a pause if all were tried. */
 void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
 /* Ends one agent; after the last one the connection ends. */
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
     TC_PRINTF(4, 5);
+/* This connection's cloud is stale: it has seen less of the run than the agent. That ends the agent if the clouds at
+ * all other addresses were stale too; else the next address is tried. */
+void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *format, ...) TC_PRINTF(3, 4);
 /* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot);
 void tc_agent_name_run(tc_agent_slot *slot); /* fills slot->run */
