@@ -140,7 +140,8 @@ class Agent:
     ) -> AgentResult:
         """Takes part in the cloud's run until its end, and returns the agent's part of the result.
 
-        cloud: "host:port". A lost connection is made again, for as long as it takes.
+        cloud: "host:port", or several with commas between them, each of which is tried. A lost connection is made
+            again, for as long as it takes.
         state: a folder that only this agent's owner can read, made if missing. Called again after an interrupt, an
             exception or a crash, the agent goes on from its file there. If its run is over, it returns the old result.
         keys: the agent's folder of keys, as ``tacit keys issue`` made it.

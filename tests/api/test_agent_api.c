@@ -118,6 +118,24 @@ static void steps_do_not_wait_and_say_what_to_wait_for(void **state) {
     keys_end(&c.k);
 }
 
+/* The address is a copy, too: the caller's is spoilt. */
+static void several_addresses_are_tried_in_turn(void **state) {
+    (void)state;
+    caller c;
+    tacit_agent *agent = NULL;
+    begin(&c);
+    strcpy(c.cloud, "127.0.0.1:9,[::1]:9");
+    assert_int_equal(tacit_agent_open(&c.options, c.functions, 1, &agent, NULL), TACIT_OK);
+    strcpy(c.cloud, "spoilt");
+    const char *const addresses[] = {" 127.0.0.1:9", " [::1]:9", " 127.0.0.1:9"};
+    for (size_t i = 0; i < 3; i++) {
+        while (strstr(tacit_agent_message(agent), addresses[i]) == NULL)
+            (void)tacit_agent_step(agent);
+    }
+    tacit_agent_close(agent);
+    keys_end(&c.k);
+}
+
 static void refused(caller *c, size_t count, const char *text) {
     tacit_agent *agent = (tacit_agent *)c;
     char *message = NULL;
@@ -221,6 +239,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_agent_keeps_copies_of_what_it_was_given),
         cmocka_unit_test(steps_do_not_wait_and_say_what_to_wait_for),
+        cmocka_unit_test(several_addresses_are_tried_in_turn),
         cmocka_unit_test(what_is_missing_or_wrong_is_said),
         cmocka_unit_test(structs_of_other_versions_are_known_by_their_size),
         cmocka_unit_test(files_of_agents_are_agents_and_others_are_not),

@@ -99,6 +99,13 @@ def test_a_gateway_has_several_agents_on_one_connection(make_cloud, is_async):
         assert all(x.shape == (agent.states,) for _, x in mine)
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_cloud_at_its_second_address_is_found(cloud, is_async):
+    options = at(cloud) | {"cloud": f"127.0.0.1:9,127.0.0.1:{cloud.port}"}  # nobody is at the first
+    agents = [agent_a(), agent_b(), agent_c()]
+    assert_right(cloud, *(asyncio.run(run_agents_async(agents, **options)) if is_async else run_agents(agents, **options)))
+
+
 def test_a_gateway_of_files_and_one_of_both_kinds(cloud):
     files = [Agent.from_file(cloud.names[name]) for name in "ab"]
     with pytest.raises(tacit.UsageError, match="not both"):
@@ -282,6 +289,8 @@ def test_what_cannot_begin_says_why(cloud, tmp_path):
         agent_a().run(cloud="127.0.0.1:9", state=tmp_path, keys=tmp_path / "no-such-keys")
     with pytest.raises(tacit.Error, match="port|address"):
         agent_a().run(cloud="127.0.0.1", state=tmp_path, insecure_plaintext=True)
+    with pytest.raises(tacit.Error, match="'127.0.0.1:9' is given twice"):
+        agent_a().run(cloud="127.0.0.1:9,127.0.0.1:9", state=tmp_path, insecure_plaintext=True)
     with pytest.raises(TypeError, match="cloud is a text"):
         agent_a().run(cloud=b"127.0.0.1:9", state=tmp_path, insecure_plaintext=True)
     with pytest.raises(tacit.UsageError, match="no agent"):
