@@ -5,6 +5,8 @@
 
 #include "net/agent/slot.h"
 
+#include <netinet/tcp.h>
+
 /* Where the pause is so long, a test that waited for one would not come to its end. */
 enum { NEVER = 100000000 };
 
@@ -197,6 +199,11 @@ static void a_machine_that_is_gone_costs_the_time_to_connect(void **state) {
             (void)tc_agent_advance(p.a.agent);
             assert_int_equal(tc_agent_how(p.a.agent), TC_AGENT_CONNECTING);
             assert_true(tc_agent_wants(p.a.agent).milliseconds <= TC_AGENT_CONNECT);
+            int timeout = 0;
+            size = sizeof timeout;
+            int descriptor = tc_agent_descriptor(p.a.agent);
+            assert_int_equal(getsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &size), 0);
+            assert_int_equal(timeout, 1000 * TC_AGENT_PATIENCE);
         }
         for (size_t i = 0; i < 8; i++)
             (void)close(fillers[i]);
@@ -301,28 +308,36 @@ static void a_stale_cloud_and_one_that_is_gone_are_tried_again(void **state) {
     pair_end(&p);
 }
 
-/* One agent of a gateway knows better: none of them stays. */
+/* One agent of a gateway knows better: none of them stays, not even one that was answered. */
 static void a_gateway_goes_on_as_a_whole(void **state) {
     (void)state;
-    pair p;
-    pair_begin(&p, 1);
-    pair_open(&p);
-    first_round(&p.a, 5);
-    pair_kill(&p);
-    p.a.settings.count = 2; /* the second has seen nothing */
-    pair_open(&p);
-    p.a.epoch.number = 4;
-    p.b.epoch.number = 6;
-    fake_greet(&p.a);
-    (void)fake_expect_enrol(&p.a, 0, 1);
-    (void)fake_expect_enrol(&p.a, 1, 0);
-    fake_refuse(&p.a, 0, TC_REFUSED_ROLLBACK);
-    fake_greet(&p.b);
-    expect_nothing_but_an_end(&p.a);
-    (void)fake_expect_enrol(&p.b, 0, 1);
-    (void)fake_expect_enrol(&p.b, 1, 0);
-    assert_int_equal(tc_agent_lost(p.a.agent), 0);
-    pair_end(&p);
+    for (unsigned is_whole = 0; is_whole < 2; is_whole++) {
+        pair p;
+        pair_begin(&p, 1);
+        pair_open(&p);
+        first_round(&p.a, 5);
+        pair_kill(&p);
+        p.a.settings.count = 2; /* the second has seen nothing */
+        pair_open(&p);
+        p.a.epoch.number = 4;
+        p.b.epoch.number = 6;
+        fake_greet(&p.a);
+        (void)fake_expect_enrol(&p.a, 0, 1);
+        (void)fake_expect_enrol(&p.a, 1, 0);
+        if (!is_whole) {
+            fake_enrolled(&p.a, 1, 1);
+            fake_expect_state(&p.a, 1, 1);
+            fake_answer(&p.a, 1, 1);
+            fake_expect_state(&p.a, 1, 2);
+        }
+        fake_refuse(&p.a, is_whole ? TC_NO_SLOT : 0, TC_REFUSED_ROLLBACK);
+        fake_greet(&p.b);
+        expect_nothing_but_an_end(&p.a);
+        (void)fake_expect_enrol(&p.b, 0, 1);
+        (void)fake_expect_enrol(&p.b, 1, is_whole ? 0 : 1);
+        assert_int_equal(tc_agent_lost(p.a.agent), 0);
+        pair_end(&p);
+    }
 }
 
 int main(void) {

@@ -284,9 +284,8 @@ void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *forma
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    agent->stale_clouds += !agent->is_stale;
     agent->is_stale = true;
-    if (agent->stale_clouds < tc_agent_link_clouds(agent->link))
+    if (++agent->stale_clouds < tc_agent_link_clouds(agent->link))
         tc_agent_pause(agent, "%s", text);
     else
         tc_agent_finish(agent, slot, TC_AGENT_REFUSED, "%s", text);
