@@ -3,11 +3,9 @@
 #include "serve/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool add_bytes(EVP_MD_CTX *digest, const void *bytes, size_t size) {
@@ -68,47 +66,6 @@ bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_
 static tc_status cannot(tc_server *s, const char *path) {
     tc_buffer_printf(s->messages, "cannot write '%s': %s\n", path, strerror(errno));
     return TC_CANNOT_WRITE;
-}
-
-/* ---- the journal of another run ---- */
-
-/* Checks the bytes at 1 GiB that SQLite locks. */
-static bool is_open_elsewhere(const char *path) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
-    int descriptor = open(path, O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    bool is_locked = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    (void)close(descriptor);
-    return is_locked;
-}
-
-bool tc_server_has_journal(tc_server *s) {
-    struct stat facts;
-    return stat(tc_arena_format(s->arena, "%s/journal.db", s->state), &facts) == 0 ||
-           stat(tc_arena_format(s->arena, "%s/journal.db-wal", s->state), &facts) == 0;
-}
-
-tc_status tc_server_move_aside(tc_server *s) {
-    struct timespec now;
-    const char *path = tc_arena_format(s->arena, "%s/journal.db", s->state);
-    const char *log = tc_arena_format(s->arena, "%s-wal", path);
-    if (!tc_server_has_journal(s))
-        return TC_OK;
-    if (is_open_elsewhere(path)) {
-        tc_buffer_printf(s->messages, "the journal '%s' cannot be moved aside: another process has it open\n", path);
-        return TC_CANNOT_READ;
-    }
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    const char *aside =
-        tc_arena_format(s->arena, "%s/journal-%lld-%09ld.db", s->state, (long long)now.tv_sec, now.tv_nsec);
-    /* The database first: the next start then finds a log without database and refuses it. */
-    if (rename(path, aside) != 0 && errno != ENOENT)
-        return cannot(s, path);
-    if (rename(log, tc_arena_format(s->arena, "%s-wal", aside)) != 0 && errno != ENOENT)
-        return cannot(s, log);
-    TC_LOG(s->settings->log, TC_EVENT_MOVED, tc_log_text("file", aside));
-    return TC_OK;
 }
 
 /* ---- the trace ---- */

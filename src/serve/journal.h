@@ -1,12 +1,16 @@
-/* The cloud's journal: what must be on the disk before an answer leaves.
+/* The cloud's journal: what must be durable before an answer leaves.
  *
  * It holds released values only: the last round's answers, which can be sent again and are never computed again, the
  * snapshot of the cloud half after that round, and a keyed MAC of the round's input, which reveals nothing without the
  * key. It never holds a key or an agent's state.
  *
- * It is one row of an SQLite database with a digest. Each round replaces the row in a transaction that returns when it
- * is durable. Only one process can open it. After a failure nothing more is written: the failed round was not released,
- * and the next start finds all of it or nothing. */
+ * It is one row with a digest, in an SQLite file or in a PostgreSQL database. Each round replaces the row in a
+ * transaction that is durable when it returns. After a failure nothing more is written: the failed round was not
+ * released, and the next start finds all of it or nothing.
+ *
+ * One process at a time has it. A file is locked. A database has a lease: a process that opens the journal when the
+ * lease of the one before has ended begins a new epoch in the same transaction, and from then on the one before can
+ * write nothing, whatever its clock says: every write names the row that the writer has left. */
 #ifndef TC_SERVE_JOURNAL_H
 #define TC_SERVE_JOURNAL_H
 
@@ -28,14 +32,16 @@ typedef enum tc_durability {
 extern const char *const tc_durability_names[]; /* NULL at the end */
 
 typedef struct tc_journal_settings {
-    const char *folder; /* made with mode 0700 if missing; the file is journal.db */
+    const char *folder;  /* made with mode 0700 if missing; the file is journal.db */
+    const char *address; /* postgresql://...: of the database, which is used in place of the folder; NULL: none */
+    double lease;        /* seconds, in a database; 0: TC_JOURNAL_LEASE */
     tc_durability durability;
     const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
     const char *vfs;            /* for tests: SQLite's file system; NULL: the default */
     unsigned log_pages;         /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
 
-enum { TC_JOURNAL_LOG_PAGES = 1000, TC_INPUT_MAC = 32 };
+enum { TC_JOURNAL_LOG_PAGES = 1000, TC_JOURNAL_LEASE = 5, TC_INPUT_MAC = 32 };
 
 typedef struct tc_journal_run { /* what a journal belongs to */
     unsigned char run_id[TC_RUN_ID];
@@ -58,11 +64,27 @@ typedef struct tc_journal_round {
 tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 
+/* Whether the address can be used: its form, no password in it, and a program that has PostgreSQL. TC_BAD_USAGE with a
+ * message that does not repeat it. */
+tc_status tc_journal_check_address(const char *address, tc_buffer *messages) TC_MUST_USE;
+
+typedef struct tc_journal_seen { /* without opening it */
+    bool exists;                 /* there is a journal, of any run */
+    bool is_held;                /* a database's: another process has it */
+    const char *holder;          /* ... which: "cloud.example, process 7" */
+    double seconds;              /* ... until its lease ends */
+} tc_journal_seen;
+tc_status tc_journal_look(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
+                          tc_journal_seen *seen) TC_MUST_USE;
+/* Puts the journal of another run aside. aside: its new name. TC_CANNOT_READ while a process has it. */
+tc_status tc_journal_set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
+                               const char **aside) TC_MUST_USE;
+
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
 /* Whether tc_journal_open made it. */
 bool tc_journal_is_new(const tc_journal *journal);
 /* Deletes a new journal, whose run nobody knows yet. Does nothing to any other. */
-void tc_journal_discard(const tc_journal *journal);
+void tc_journal_discard(tc_journal *journal);
 /* The last committed round at the time of opening. */
 const tc_journal_round *tc_journal_last(const tc_journal *journal);
 /* Why the run ended (tc_end_reason); 0: it has not. */
@@ -75,6 +97,15 @@ tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *
 /* The round is durable when this returns TC_OK. Rounds must increase. On failure this and all later commits return
  * TC_CANNOT_WRITE. */
 tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) TC_MUST_USE;
+/* The same in two calls. After the first the round is on its way and nothing of it may leave; the second waits until it
+ * is durable. What the round points at must stay until then. */
+tc_status tc_journal_commit_start(tc_journal *journal, const tc_journal_round *round) TC_MUST_USE;
+tc_status tc_journal_commit_wait(tc_journal *journal) TC_MUST_USE;
+
+/* Seconds that the lease lasts, 0 for none. Each commit renews it; between commits call tc_journal_renew more often
+ * than that. It fails as a commit does. */
+double tc_journal_lease(const tc_journal *journal);
+tc_status tc_journal_renew(tc_journal *journal) TC_MUST_USE;
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
@@ -84,6 +115,7 @@ bool tc_journal_is_told(const tc_journal *journal);
 
 /* Whether a write has failed, and why: "the disk is full". */
 bool tc_journal_is_broken(const tc_journal *journal);
+bool tc_journal_is_lost(const tc_journal *journal); /* since another process has taken it over */
 const char *tc_journal_trouble(const tc_journal *journal);
 
 #endif

@@ -12,6 +12,7 @@ static const char *words_of(tc_serve_phase phase) {
                                         [TC_PHASE_RUNNING] = "running",
                                         [TC_PHASE_STOPPING] = "stopping",
                                         [TC_PHASE_DONE] = "all rounds are done",
+                                        [TC_PHASE_STANDBY] = "standing by",
                                         [TC_PHASE_FAILED] = "failed"};
     return words[phase];
 }
@@ -73,6 +74,12 @@ static void on_stop(evutil_socket_t number, short what, void *context) {
     tc_server *s = context;
     s->stops++;
     tc_notify_stopping();
+    if (s->rounds == NULL) { /* it stands by */
+        s->figures.phase = TC_PHASE_STOPPING;
+        tc_log_write(s->settings->log, TC_EVENT_STOPPING, NULL, 0);
+        (void)event_base_loopbreak(s->base);
+        return;
+    }
     TC_LOG(s->settings->log, TC_EVENT_STOPPING, tc_log_round(tc_rounds_last(s->rounds)));
     tc_rounds_stop(s->rounds, STOP_SECONDS);
 }
@@ -122,7 +129,8 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     SSL_CTX_free(s->tls);
     s->tls = fresh;
     s->expiry_told = 0;
-    tc_links_set_tls(s->links, fresh);
+    if (s->links != NULL)
+        tc_links_set_tls(s->links, fresh);
     TC_LOG(s->settings->log, TC_EVENT_RELOADED, tc_log_text("keys", s->settings->keys));
     notify_reloaded(s, NULL);
     tc_server_check_expiry(s);
@@ -175,10 +183,10 @@ static tc_status explain_rollback(tc_server *s) {
     tc_buffer_printf(s->messages, "nothing was released: the agent %s ", seen->agent);
     if (seen->round > last)
         tc_buffer_printf(s->messages, "has had the answer of round %llu, and the journal in '%s' ends with round %llu",
-                         (unsigned long long)seen->round, s->settings->state, (unsigned long long)last);
+                         (unsigned long long)seen->round, s->place, (unsigned long long)last);
     else
         tc_buffer_printf(s->messages, "has served epoch %llu of this run, and the journal in '%s' is in epoch %llu",
-                         (unsigned long long)seen->epoch, s->settings->state, (unsigned long long)s->epoch.number);
+                         (unsigned long long)seen->epoch, s->place, (unsigned long long)s->epoch.number);
     tc_buffer_puts(s->messages,
                    ". It is an old copy, or another cloud runs from a copy of it. Stop that cloud and start "
                    "from the newest journal; if that is lost, --after-restore goes on after the last "
@@ -189,10 +197,17 @@ static tc_status explain_rollback(tc_server *s) {
 
 static void explain_failure(tc_server *s) {
     bool is_end = tc_rounds_last(s->rounds) >= s->figures.rounds;
-    tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s. %s when there is room again\n",
-                     s->settings->state, tc_journal_trouble(s->journal),
-                     is_end ? "All rounds are released; the same command ends the run"
-                            : "The round was not released; the run goes on from the round before");
+    const char *what = is_end ? "All rounds are released; the same command ends the run"
+                              : "The round was not released; the run goes on from the round before";
+    tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s. ", s->place,
+                     tc_journal_trouble(s->journal));
+    if (tc_journal_is_lost(s->journal))
+        tc_buffer_puts(s->messages, "This cloud releases nothing more; the run goes on there. To wait in case that one "
+                                    "dies, start with --standby\n");
+    else if (s->settings->journal != NULL)
+        tc_buffer_printf(s->messages, "%s when the database is back\n", what);
+    else
+        tc_buffer_printf(s->messages, "%s when there is room again\n", what);
 }
 
 /* Fills in the result and logs it. */
@@ -316,6 +331,12 @@ static void linger(tc_server *s) {
             return;
 }
 
+/* Stopped while it stood by: nothing was done. */
+static void end_standby(tc_server *s, tc_server_result *result) {
+    tc_log_write(s->settings->log, TC_EVENT_STOPPED, NULL, 0);
+    result->end = TC_RUN_STOPPED;
+}
+
 static void stop(tc_server *s) {
     tc_http_free(s->http);
     tc_listener_free(s->listener);
@@ -329,6 +350,8 @@ static void stop(tc_server *s) {
         event_free(s->tick);
     if (s->reload != NULL)
         event_free(s->reload);
+    if (s->renewal != NULL)
+        event_free(s->renewal);
     if (s->base != NULL)
         event_base_free(s->base);
     SSL_CTX_free(s->tls);
@@ -347,7 +370,9 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     s->told_at = tc_serve_now();
     tc_server_fill_figures(s);
     tc_status status = tc_server_start(s);
-    if (status == TC_OK) {
+    if (status == TC_OK && s->rounds == NULL) {
+        end_standby(s, result);
+    } else if (status == TC_OK) {
         status = loop(s);
         status = judge(s, status, result);
         part(s);

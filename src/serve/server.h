@@ -19,7 +19,10 @@ typedef struct tc_server_settings {
     const uint64_t *seed; /* NULL: noise from the system's random source */
     const char *listen;
     const char *keys;              /* the cloud's folder; NULL: plain text, on loopback */
-    const char *state;             /* the journal's folder */
+    const char *state;             /* the journal's folder; NULL: none */
+    const char *journal;           /* postgresql://...: the journal is there, and not in the folder; NULL: it is */
+    double lease;                  /* seconds, of a journal in a database; 0: the usual */
+    bool standby;                  /* wait for the lease of another cloud */
     const char *http;              /* NULL: none */
     const char *const *http_hosts; /* more host names that the pages accept */
     size_t http_host_count;
@@ -49,8 +52,8 @@ typedef struct tc_server_result {
     tc_run_end end;
     uint64_t rounds; /* number of the last round of the run */
     uint64_t rounds_here, epoch;
-    double seconds; /* from the first round of this process to the last */
-    const char *run_id;
+    double seconds;                                 /* from the first round of this process to the last */
+    const char *run_id;                             /* NULL: stopped while it stood by */
     bool was_over;                                  /* the run was over before this process */
     bool was_told;                                  /* ... and every agent had the last answer */
     const double *multipliers, *answer_multipliers; /* NULL: no round yet */
@@ -70,7 +73,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
 /* The first line of the file at settings.trace. */
 #define TC_SERVER_TRACE_MARK "# tacit rounds 1"
 
-/* ---- Shared by server.c, start.c and files.c ---- */
+/* ---- Shared by server.c, start.c, standby.c and files.c ---- */
 
 enum { TC_SERVER_SIGNALS = 3 };
 
@@ -91,14 +94,17 @@ typedef struct tc_server {
     tc_links *links;
     tc_listener *listener;
     tc_http *http;
-    struct event *signals[TC_SERVER_SIGNALS], *tick, *reload;
+    struct event *signals[TC_SERVER_SIGNALS], *tick, *reload, *renewal;
     double reloaded_at;
     FILE *trace;
     bool has_trace_failed, was_over, was_told;
-    bool was_forbidden;         /* at_start or before_first said no, and why */
-    unsigned stops;             /* signals to stop */
-    const char *run_id;         /* hexadecimal digits */
-    const char *state;          /* settings.state with its links followed */
+    bool was_forbidden;   /* at_start or before_first said no, and why */
+    unsigned stops;       /* signals to stop */
+    const char *run_id;   /* hexadecimal digits */
+    const char *state;    /* settings.state with its links followed */
+    const char *place;    /* of the journal, in messages */
+    char waited_for[320]; /* the cloud whose lease has ended; "" for none */
+    bool has_announced_pages;
     uint64_t done, ticked_done; /* rounds of this process */
     double first_at, last_at, ticked_at, told_at;
     time_t expiry_told;
@@ -117,9 +123,13 @@ void tc_server_notify_ready(tc_server *server);
 void tc_server_notify_tick(tc_server *server);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
 
-bool tc_server_has_journal(tc_server *server); /* of any run */
-/* Renames the journal of another run. Refused while a process has it open. */
-tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
+tc_journal_settings tc_server_journal(const tc_server *server, const unsigned char *terms);
+
+/* A journal in a database: waits until no other cloud has its lease, or until a signal stops the server. */
+tc_status tc_server_stand_by(tc_server *server) TC_MUST_USE;
+bool tc_server_was_late(const tc_server *server); /* after a failed start: another cloud has the lease */
+tc_status tc_server_keep_lease(tc_server *server) TC_MUST_USE;
+void tc_server_announce_pages(tc_server *server);
 
 /* SHA-256 of the problem file, its data, and the options that affect rounds but not noise. False: OpenSSL failed. */
 bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;

@@ -49,14 +49,14 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
         tc_buffer_printf(s->messages,
                          "the journal in '%s' is empty, and rounds up to %llu may have been released: there is nothing "
                          "to go on from; --new-run begins another run\n",
-                         of->state, (unsigned long long)(first_round - 1));
+                         s->place, (unsigned long long)(first_round - 1));
         return TC_CANNOT_READ;
     }
     if (last->round == 0 || tc_cloud_half_load(s->half, last->snapshot, last->snapshot_size))
         return TC_OK;
     tc_buffer_printf(s->messages,
                      "the journal in '%s' cannot be used: its snapshot of round %llu is not of this plan and program\n",
-                     of->state, (unsigned long long)last->round);
+                     s->place, (unsigned long long)last->round);
     return TC_CANNOT_READ;
 }
 
@@ -66,6 +66,9 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
  * after_round alone updates the traffic: between rounds it would show when states arrive. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
+    s->figures.log_lost = tc_log_lost(s->settings->log);
+    if (s->links == NULL) /* it stands by */
+        return;
     tc_links_figures links = tc_links_count(s->links);
     bool has_round = s->half != NULL && tc_cloud_half_rounds(s->half) > 0 &&
                      tc_cloud_half_rounds(s->half) == s->figures.round && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
@@ -73,7 +76,6 @@ void tc_server_refresh(void *context) {
     links.bytes_in = s->figures.links.bytes_in;
     links.bytes_out = s->figures.links.bytes_out;
     s->figures.links = links;
-    s->figures.log_lost = tc_log_lost(s->settings->log);
     s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->half) : NULL;
     s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->half) : NULL;
     s->figures.feasibility = has_round ? tc_cloud_half_feasibility(s->half) : NULL;
@@ -114,7 +116,8 @@ void tc_server_tick(tc_server *s) {
     s->ticked_done = s->done;
     s->ticked_at = now;
     tc_server_check_expiry(s);
-    tc_rounds_tick(s->rounds);
+    if (s->rounds != NULL)
+        tc_rounds_tick(s->rounds);
 }
 
 /* ---- starting ---- */
@@ -177,32 +180,60 @@ static tc_status begin_epoch(tc_server *s) {
     uint64_t above = s->settings->after_restore ? (uint64_t)time(NULL) : 0;
     tc_status status = tc_journal_begin_epoch(s->journal, above, &s->epoch);
     if (status == TC_CANNOT_WRITE)
-        tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s\n", s->settings->state,
+        tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s\n", s->place,
                          tc_journal_trouble(s->journal));
     s->figures.epoch = s->epoch.number;
+    return status;
+}
+
+/* A run does not change its place by itself: what the folder has would be released again, with other noise. */
+static tc_status find_place(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    s->place = of->journal != NULL ? of->journal : of->state;
+    tc_status status = of->state == NULL ? TC_OK : tc_chosen_path(s->arena, of->state, s->messages, &s->state);
+    if (status != TC_OK || of->journal == NULL || of->state == NULL)
+        return status;
+    tc_journal_settings folder = {.folder = s->state};
+    tc_journal_seen seen;
+    status = tc_journal_look(s->arena, &folder, s->messages, &seen);
+    if (status != TC_OK || !seen.exists)
+        return status;
+    tc_buffer_printf(s->messages,
+                     "there is a journal in the folder '%s', and it cannot be moved into a database: go on with that "
+                     "run without --journal, or choose another --state for a new run\n",
+                     of->state);
+    return TC_BAD_USAGE;
+}
+
+static tc_status set_aside(tc_server *s, const tc_journal_settings *settings) {
+    const char *aside;
+    tc_status status = tc_journal_set_aside(s->arena, settings, s->messages, &aside);
+    if (status == TC_OK)
+        TC_LOG(s->settings->log, TC_EVENT_MOVED, tc_log_text("file", aside));
     return status;
 }
 
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
     unsigned char terms[TC_HASH];
+    tc_journal_seen seen;
     if (!tc_server_terms(of, terms))
         return TC_INTERNAL;
-    tc_status status = tc_chosen_path(s->arena, of->state, s->messages, &s->state);
+    tc_journal_settings settings = tc_server_journal(s, terms);
+    tc_status status = tc_journal_look(s->arena, &settings, s->messages, &seen);
     if (status != TC_OK)
         return status;
-    if (of->after_restore && !tc_server_has_journal(s)) {
+    if (of->after_restore && !seen.exists) {
         tc_buffer_printf(s->messages,
-                         "there is no journal in '%s' to go on from: --after-restore needs the folder that a "
+                         "there is no journal in '%s' to go on from: --after-restore needs the %s that a "
                          "back-up was restored into\n",
-                         of->state);
+                         s->place, of->journal != NULL ? "database" : "folder");
         return TC_BAD_USAGE;
     }
-    tc_journal_settings settings = {.folder = s->state, .durability = of->durability, .terms = terms};
-    if (of->new_run || !tc_server_has_journal(s))
+    if (of->new_run || !seen.exists)
         status = ask(s, of->at_start, NULL, false);
-    if (status == TC_OK && of->new_run)
-        status = tc_server_move_aside(s);
+    if (status == TC_OK && of->new_run && seen.exists)
+        status = set_aside(s, &settings);
     if (status != TC_OK)
         return status;
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
@@ -240,7 +271,7 @@ static tc_status make_rounds(tc_server *s) {
     tc_status status = tc_rounds_new(s->arena, &settings, &s->rounds);
     if (status == TC_CANNOT_READ)
         tc_buffer_printf(s->messages, "the journal in '%s' cannot be used: its answers are not of this file\n",
-                         of->state);
+                         s->place);
     for (size_t i = 0; status == TC_OK && i < of->disbelieved_count; i++) {
         if (tc_rounds_disbelieve(s->rounds, of->disbelieved[i]))
             continue;
@@ -257,15 +288,20 @@ static void share_files(tc_links_settings *links, size_t files, size_t needed) {
     links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
 }
 
-/* Called before a journal is made: a wrong address or a port in use must not begin a run. */
-static tc_status find_doors(tc_server *s) {
+static tc_status open_pages(tc_server *s) {
     const tc_server_settings *of = s->settings;
-    tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
-    if (status == TC_OK && of->http != NULL)
-        status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
-    if (status == TC_OK && s->http != NULL)
+    if (of->http == NULL)
+        return TC_OK;
+    tc_status status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    if (status == TC_OK)
         tc_http_allow(s->http, of->http_hosts, of->http_host_count);
     return status;
+}
+
+void tc_server_announce_pages(tc_server *s) {
+    if (s->http != NULL && !s->has_announced_pages)
+        tc_http_announce(s->http, s->settings->http, s->settings->log);
+    s->has_announced_pages = true;
 }
 
 static tc_status open_doors(tc_server *s) {
@@ -290,18 +326,46 @@ static void announce(tc_server *s) {
     TC_LOG(of->log, TC_EVENT_STARTED, tc_log_text("run", s->run_id), tc_log_text("plan", s->figures.plan_hash),
            tc_log_count("epoch", s->epoch.number), tc_log_count("agents", of->model->agent_count),
            tc_log_count("rounds", s->figures.rounds));
+    if (s->waited_for[0] != '\0')
+        TC_LOG(of->log, TC_EVENT_TAKEN_OVER, tc_log_text("holder", s->waited_for));
     if (tc_journal_is_new(s->journal))
-        TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", of->state));
+        TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", s->place));
     for (size_t i = 0; i < of->insecure_count; i++)
         TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
     if (last->round > 0)
         TC_LOG(of->log, TC_EVENT_RESUMED, tc_log_round(last->round));
     TC_LOG(of->log, TC_EVENT_LISTENING, tc_log_text("address", of->listen),
            tc_log_count("port", tc_listener_port(s->listener)));
-    if (s->http != NULL)
-        tc_http_announce(s->http, of->http, of->log);
+    tc_server_announce_pages(s);
     tc_server_check_expiry(s);
     tc_server_notify_ready(s);
+}
+
+/* The port is found before a journal is made: a wrong address or a port in use must not begin a run. */
+static tc_status take_journal(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_status status = of->journal != NULL ? tc_server_stand_by(s) : TC_OK;
+    if (status != TC_OK || s->figures.phase == TC_PHASE_STOPPING)
+        return status;
+    status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
+    return status == TC_OK ? open_journal(s) : status;
+}
+
+/* Of two clouds that stand by one is faster, and the other goes on waiting. */
+static tc_status take_journal_in_turn(tc_server *s) {
+    tc_buffer *messages = s->messages;
+    for (;;) {
+        tc_buffer attempt = tc_buffer_new(s->arena, 1 << 16);
+        s->messages = &attempt;
+        tc_status status = take_journal(s);
+        s->messages = messages;
+        if (status == TC_OK || !s->settings->standby || status != TC_CANNOT_READ || !tc_server_was_late(s)) {
+            tc_buffer_puts(messages, tc_buffer_text(&attempt));
+            return status;
+        }
+        tc_listener_free(s->listener);
+        s->listener = NULL;
+    }
 }
 
 tc_status tc_server_start(tc_server *s) {
@@ -315,11 +379,16 @@ tc_status tc_server_start(tc_server *s) {
         return TC_NO_MEMORY;
     tc_status status = tc_server_set_events(s); /* first: a signal while the journal is read counts too */
     if (status == TC_OK)
-        status = find_doors(s);
+        status = find_place(s);
     if (status == TC_OK)
-        status = open_journal(s);
+        status = open_pages(s);
     if (status == TC_OK)
-        status = make_rounds(s);
+        status = take_journal_in_turn(s);
+    if (status != TC_OK || s->journal == NULL) /* NULL: stopped while it stood by */
+        return status;
+    status = make_rounds(s);
+    if (status == TC_OK)
+        status = tc_server_keep_lease(s);
     if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
         status = tc_server_make_cloud_half(s, tc_rounds_first(s->rounds));
     if (status == TC_OK)

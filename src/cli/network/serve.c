@@ -11,6 +11,9 @@ enum {
     LISTEN = TC_PRIVACY_OPTION_COUNT,
     KEYS,
     STATE,
+    JOURNAL,
+    STANDBY,
+    LEASE,
     THREADS,
     ON_LATE,
     DEADLINE,
@@ -51,11 +54,30 @@ static const tc_option options[] = {
               .text = "The cloud's own folder of keys, made by tacit keys: its certificate, and the authority's. "
                       "SIGHUP reads it again."},
     [STATE] = {.name = "state",
-               .required = true,
                .type = TC_OPTION_STRING,
                .argument = "DIR",
                .text = "The folder of the journal; created if missing. A run that was stopped or died goes on from it. "
-                       "It holds released numbers only; one cloud at a time has it open."},
+                       "It holds released numbers only; one cloud at a time has it open. Needed, unless --journal and "
+                       "--ledger say where everything is."},
+    [JOURNAL] = {.name = "journal",
+                 .type = TC_OPTION_STRING,
+                 .argument = "ADDRESS",
+                 .text = "Keep the journal in a PostgreSQL database in place of the folder: "
+                         "postgresql://[USER@]HOST[:PORT]/DATABASE. A cloud on another machine can then go on with the "
+                         "run. A password goes into ~/.pgpass, never into the address. A server on another machine "
+                         "must prove who it is (sslmode=verify-full), unless the address says another sslmode."},
+    [STANDBY] = {.name = "standby",
+                 .type = TC_OPTION_FLAG,
+                 .text = "If another cloud has the run, wait until it stops or dies, and go on with the run then. With "
+                         "--journal alone; all other options and files as the other cloud has them."},
+    [LEASE] = {.name = "lease",
+               .type = TC_OPTION_REAL,
+               .argument = "SECONDS",
+               .least = 1,
+               .most = 3600,
+               .standard = "5",
+               .text = "With --journal: how long after its last sign of life a cloud still has the run. Longer than a "
+                       "round takes to compute; a cloud that stands by waits as long before it takes over."},
     [THREADS] = TC_SETUP_THREADS,
     [ON_LATE] = TC_LATE_ON_LATE,
     [DEADLINE] = {.name = "deadline",
@@ -177,6 +199,8 @@ static const tc_example examples[] = {
      "A cloud that waits two seconds for a late agent, and uses its last state again up to three times."},
     {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers every half second."},
     {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
+    {"tacit serve cloud.tacit --keys cloud --state st --journal postgresql://db.example.net/tacit --standby",
+     "One of two clouds on two machines, of which one serves and the other stands by."},
     {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
 };
@@ -187,6 +211,23 @@ typedef struct serve_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
 } serve_wishes;
+
+static const char *find_wrong_place(const tc_option_value *values) {
+    if (!values[JOURNAL].given && (values[STANDBY].flag || values[LEASE].given))
+        return values[STANDBY].flag
+                   ? "--standby goes with --journal: a journal in a folder is locked by one process, and "
+                     "another machine cannot reach it"
+                   : "--lease goes with --journal";
+    if (!values[JOURNAL].given && !values[STATE].given)
+        return "--state DIR is needed: the folder of the journal";
+    if (!values[STATE].given && !values[LEDGER].given)
+        return "--state DIR or --ledger FILE is needed: where the price of the run is entered";
+    if (values[JOURNAL].given && values[DURABILITY].choice != TC_DURABLE_POWER)
+        return "--durability process is for a journal in a folder: a database makes every round durable";
+    if (values[STANDBY].flag && (values[AFTER_RESTORE].flag || values[NEW_RUN].flag || values[DISBELIEVE].given))
+        return "--after-restore, --disbelieve and --new-run are decisions for one start: give them without --standby";
+    return NULL;
+}
 
 static const char *find_wrong(const serve_wishes *w) {
     const tc_option_value *values = w->values;
@@ -220,11 +261,17 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_w
         status = tc_wishes_read(&work, &promise, &w->privacy);
     if (status != TC_OK)
         return status;
-    const char *wrong = find_wrong(w);
+    const char *wrong = find_wrong_place(values);
+    wrong = wrong == NULL ? find_wrong(w) : wrong;
     if (wrong == NULL && tc_is_standard_input(arguments->operands[0]))
         wrong = "the cloud's file cannot be standard input: the same command must be able to start again";
     if (wrong != NULL) {
         tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
+        return TC_BAD_USAGE;
+    }
+    tc_buffer why = tc_buffer_new(cli->arena, 1 << 16);
+    if (values[JOURNAL].given && tc_journal_check_address(values[JOURNAL].text, &why) != TC_OK) {
+        tc_buffer_printf(&cli->messages, "tacit serve: %s", tc_buffer_text(&why));
         return TC_BAD_USAGE;
     }
     const tc_output_file outputs[] = {
@@ -278,6 +325,9 @@ static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_outp
                                 .listen = values[LISTEN].text,
                                 .keys = values[KEYS].text,
                                 .state = values[STATE].text,
+                                .journal = values[JOURNAL].text,
+                                .lease = values[LEASE].real,
+                                .standby = values[STANDBY].flag,
                                 .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,
                                 .durability = (tc_durability)values[DURABILITY].choice,
                                 .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
@@ -359,7 +409,9 @@ static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *outp
     }
     output->result = result;
     output->outcome = tc_run_end_name(result->end);
-    output->reason = reason_of(cli, result);
+    output->reason = result->run_id == NULL ? "Stopped while it stood by." : reason_of(cli, result);
+    if (result->run_id == NULL)
+        return TC_OK;
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
     *entry = tc_ledger_entry_of(cli->arena, output->plan, result->run_id);
     output->entry = entry;
@@ -375,7 +427,7 @@ static void say_of_journal(tc_cli *cli, const serve_wishes *w) {
     struct stat facts;
     const char *state = w->values[STATE].text;
     if (w->privacy.plan.placement == TC_PLACEMENT_STATES &&
-        tc_resolve_method(&w->privacy.plan) == TC_METHOD_PUBLISHED &&
+        tc_resolve_method(&w->privacy.plan) == TC_METHOD_PUBLISHED && state != NULL &&
         stat(tc_arena_format(cli->arena, "%s/journal.db", state), &facts) == 0)
         tc_buffer_printf(&cli->messages,
                          "tacit serve: there is a journal in '%s': a run with noise on states by the published method "

@@ -30,7 +30,10 @@ static void text_served(const tc_serve_output *output, tc_buffer *out) {
     if (result->seconds > 0)
         tc_buffer_printf(out, ", %.0f of them here in %.3g s, %.4g a second", (double)result->rounds_here,
                          result->seconds, (double)result->rounds_here / result->seconds);
-    tc_buffer_printf(out, "\nrun %s, epoch %.0f\n", result->run_id, (double)result->epoch);
+    tc_buffer_puts(out, "\n");
+    if (result->run_id == NULL) /* it stood by */
+        return;
+    tc_buffer_printf(out, "run %s, epoch %.0f\n", result->run_id, (double)result->epoch);
     if (result->was_over)
         tc_options_wrap(out,
                         result->was_told

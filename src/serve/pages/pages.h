@@ -23,6 +23,7 @@ extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
     X(TC_PHASE_RUNNING, "running")                                                                                     \
     X(TC_PHASE_STOPPING, "stopping")                                                                                   \
     X(TC_PHASE_DONE, "done")                                                                                           \
+    X(TC_PHASE_STANDBY, "standby") /* another cloud has the run */                                                     \
     X(TC_PHASE_FAILED, "failed")
 typedef enum tc_serve_phase {
 #define X(code, name) code,

@@ -288,8 +288,7 @@ void tc_rounds_end_told(tc_rounds *r, tc_end_reason reason) {
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     tc_status status = tc_journal_finish(r->settings.journal, reason);
     if (status != TC_OK) {
-        TC_LOG(r->settings.reporter->log, TC_EVENT_JOURNAL_FAILED, tc_log_round(r->last),
-               tc_log_why(tc_journal_trouble(r->settings.journal)));
+        tc_rounds_log_journal(r, r->last);
         r->half = NULL;
         tc_rounds_break(r, TC_RUN_FAILED, status);
         return;

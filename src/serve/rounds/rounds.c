@@ -126,6 +126,12 @@ void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status) {
     (void)event_base_loopbreak(r->settings.base);
 }
 
+void tc_rounds_log_journal(tc_rounds *r, uint64_t round) {
+    const tc_journal *journal = r->settings.journal;
+    TC_LOG(r->settings.reporter->log, tc_journal_is_lost(journal) ? TC_EVENT_FENCED : TC_EVENT_JOURNAL_FAILED,
+           tc_log_round(round), tc_log_why(tc_journal_trouble(journal)));
+}
+
 static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars) {
     tc_journal_round row = {.round = k,
                             .step = scalars.step,
@@ -192,8 +198,7 @@ static void release(tc_rounds *r) {
     if (status == TC_OK) {
         status = commit(r, k, input, scalars);
         if (status != TC_OK)
-            TC_LOG(r->settings.reporter->log, TC_EVENT_JOURNAL_FAILED, tc_log_round(k),
-                   tc_log_why(tc_journal_trouble(r->settings.journal)));
+            tc_rounds_log_journal(r, k);
     }
     if (status != TC_OK) {
         r->half = NULL; /* take and release nothing any more */

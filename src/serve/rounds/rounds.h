@@ -149,6 +149,8 @@ struct tc_rounds {
 
 static inline bool tc_rounds_has_answer(const tc_rounds *r) { return r->last > 0 && r->last + 1 == r->open; }
 
+/* Logs why the journal could not be written for this round. */
+void tc_rounds_log_journal(tc_rounds *r, uint64_t round);
 /* Ends the loop. The first reason counts. */
 void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status);
 

@@ -1,0 +1,138 @@
+/* The lease of a journal in a database: waiting for it, and keeping it. While a cloud stands by it listens to no agent;
+ * its pages say so. */
+#include "serve/server.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/time.h>
+
+tc_journal_settings tc_server_journal(const tc_server *s, const unsigned char *terms) {
+    const tc_server_settings *of = s->settings;
+    return (tc_journal_settings){
+        .folder = s->state, .address = of->journal, .lease = of->lease, .durability = of->durability, .terms = terms};
+}
+
+/* ---- waiting ---- */
+
+typedef struct lease_look {
+    tc_status status;
+    tc_journal_seen seen; /* without the holder */
+    char holder[320], why[512];
+} lease_look;
+
+/* In an arena of its own, since it is done again and again. */
+static lease_look look(const tc_server *s) {
+    lease_look found = {.status = TC_NO_MEMORY, .why = "memory is out"};
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return found;
+    tc_escape escape;
+    found.status = TC_TRY(arena, &escape);
+    if (found.status == TC_OK) {
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        tc_journal_settings settings = tc_server_journal(s, NULL);
+        found.status = tc_journal_look(arena, &settings, &messages, &found.seen);
+        (void)snprintf(found.why, sizeof found.why, "%s", tc_buffer_text(&messages));
+        found.why[strcspn(found.why, "\n")] = '\0';
+        (void)snprintf(found.holder, sizeof found.holder, "%s", found.seen.holder);
+        found.seen.holder = NULL;
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return found;
+}
+
+static void wake(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    (void)event_base_loopbreak(context);
+}
+
+/* Signals and pages go on meanwhile. */
+static tc_status pause_for(tc_server *s, double seconds) {
+    struct timeval time = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(1e6 * (seconds - floor(seconds)))};
+    struct event *timer = evtimer_new(s->base, wake, s->base);
+    if (timer == NULL || event_add(timer, &time) != 0) {
+        if (timer != NULL)
+            event_free(timer);
+        return TC_NO_MEMORY;
+    }
+    int code = event_base_dispatch(s->base);
+    event_free(timer);
+    return code < 0 ? TC_INTERNAL : TC_OK;
+}
+
+static void say(tc_server *s, const lease_look *found, const lease_look *before) {
+    if (found->status != TC_OK && strcmp(found->why, before->why) != 0)
+        TC_LOG(s->settings->log, TC_EVENT_UNREACHED, tc_log_why(found->why));
+    if (found->status == TC_OK && (before->status != TC_OK || strcmp(found->holder, before->holder) != 0))
+        TC_LOG(s->settings->log, TC_EVENT_STANDBY, tc_log_text("holder", found->holder),
+               tc_log_seconds("seconds", found->seen.seconds));
+}
+
+static void begin_waiting(tc_server *s) {
+    s->figures.phase = TC_PHASE_STANDBY;
+    if (s->settings->standby)
+        tc_server_announce_pages(s);
+    tc_server_notify_ready(s);
+}
+
+/* Without --standby the lease may be that of a process that has died: it is waited for once. If it is renewed, the
+ * other process lives, and opening the journal says so. */
+tc_status tc_server_stand_by(tc_server *s) {
+    lease_look before = {.status = TC_INTERNAL};
+    double shortest = (s->settings->lease > 0 ? s->settings->lease : TC_JOURNAL_LEASE) / 4, until = 0;
+    s->figures.phase = TC_PHASE_ENROLLING;
+    while (s->stops == 0) {
+        lease_look found = look(s);
+        bool is_reached = found.status == TC_OK;
+        if (is_reached && !found.seen.is_held)
+            break;
+        if (!is_reached && !s->settings->standby) {
+            tc_buffer_printf(s->messages, "%s\n", found.why);
+            return found.status;
+        }
+        double now = tc_serve_now();
+        until = until > 0 ? until : now + found.seen.seconds;
+        if (!s->settings->standby && now > until)
+            break;
+        if (s->figures.phase != TC_PHASE_STANDBY)
+            begin_waiting(s);
+        say(s, &found, &before);
+        before = found;
+        tc_status status = pause_for(s, is_reached ? fmin(shortest, found.seen.seconds + 0.01) : shortest);
+        if (status != TC_OK)
+            return status;
+    }
+    if (s->figures.phase == TC_PHASE_STANDBY && s->stops == 0)
+        s->figures.phase = TC_PHASE_ENROLLING;
+    (void)snprintf(s->waited_for, sizeof s->waited_for, "%s", before.holder);
+    return TC_OK;
+}
+
+/* Whether another cloud was faster. Then this one goes on standing by. */
+bool tc_server_was_late(const tc_server *s) {
+    lease_look found = look(s);
+    return found.status != TC_OK || found.seen.is_held;
+}
+
+/* ---- keeping ---- */
+
+static void on_renew(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    tc_server *s = context;
+    if (tc_journal_renew(s->journal) == TC_OK || tc_rounds_end(s->rounds) != TC_RUN_GOES_ON)
+        return;
+    tc_rounds_log_journal(s->rounds, tc_rounds_last(s->rounds));
+    tc_rounds_break(s->rounds, TC_RUN_FAILED, TC_CANNOT_WRITE);
+}
+
+tc_status tc_server_keep_lease(tc_server *s) {
+    double each = tc_journal_lease(s->journal) / 3;
+    struct timeval time = {.tv_sec = (time_t)each, .tv_usec = (suseconds_t)(1e6 * (each - floor(each)))};
+    if (!(each > 0))
+        return TC_OK;
+    s->renewal = event_new(s->base, -1, EV_PERSIST, on_renew, s);
+    return s->renewal == NULL || event_add(s->renewal, &time) != 0 ? TC_NO_MEMORY : TC_OK;
+}
