@@ -279,13 +279,17 @@ static tc_status complain(const char *address, const char *trouble, tc_buffer *m
     return TC_CANNOT_READ;
 }
 
-static void finish_connection(void *what) { PQfinish(((postgres_store *)what)->connection); }
+static void leave(void *what) {
+    postgres_store *store = what;
+    PQfinish(store->connection);
+    store->connection = NULL;
+}
 
-/* For a question without opening the journal: the connection ends with the arena. */
+/* For a question without opening the journal. */
 static postgres_store *visit(tc_arena *arena, const tc_journal_settings *settings, bool *has_table,
                              const char **trouble) {
     postgres_store *store = TC_NEW(arena, postgres_store, 1);
-    tc_arena_on_free(arena, finish_connection, store);
+    tc_arena_on_free(arena, leave, store); /* if it raises */
     *trouble = reach(store, settings, has_table);
     return store;
 }
@@ -319,8 +323,7 @@ static tc_status look(tc_arena *arena, const tc_journal_settings *settings, tc_b
             *seen = seen_at(arena, row, 0);
         PQclear(row);
     }
-    PQfinish(store->connection);
-    store->connection = NULL;
+    leave(store);
     return trouble == NULL ? TC_OK : complain(settings->address, trouble, messages);
 }
 
@@ -333,6 +336,24 @@ static tc_status complain_held(const char *address, const tc_journal_seen *seen,
 }
 
 /* Under the row's lock, so that nobody takes it over meanwhile. */
+static const char *move_row(tc_arena *arena, postgres_store *store, tc_journal_seen *seen, const char **aside) {
+    const char *trouble = run(store, "BEGIN", NULL);
+    PGresult *row = NULL;
+    if (trouble == NULL)
+        row = ask(store, "SELECT " HELD " FROM tacit_journal WHERE id = 1 FOR UPDATE", NULL, &trouble);
+    if (row != NULL && PQntuples(row) == 1)
+        *seen = seen_at(arena, row, 0);
+    PQclear(row);
+    if (trouble != NULL || seen->is_held)
+        return trouble;
+    row = ask(store, "UPDATE tacit_journal SET id = (SELECT max(id) + 1 FROM tacit_journal) WHERE id = 1 RETURNING id",
+              NULL, &trouble);
+    if (row != NULL && PQntuples(row) == 1)
+        *aside = tc_arena_format(arena, "row %llu of tacit_journal", (unsigned long long)word_at(row, 0));
+    PQclear(row);
+    return trouble == NULL ? run(store, "COMMIT", NULL) : trouble;
+}
+
 static tc_status set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
                            const char **aside) {
     const char *trouble;
@@ -340,26 +361,11 @@ static tc_status set_aside(tc_arena *arena, const tc_journal_settings *settings,
     tc_journal_seen seen = {0};
     postgres_store *store = visit(arena, settings, &has_table, &trouble);
     if (trouble == NULL)
-        trouble = run(store, "BEGIN", NULL);
-    PGresult *row = NULL;
-    if (trouble == NULL)
-        row = ask(store, "SELECT " HELD " FROM tacit_journal WHERE id = 1 FOR UPDATE", NULL, &trouble);
-    if (row != NULL && PQntuples(row) == 1)
-        seen = seen_at(arena, row, 0);
-    PQclear(row);
-    if (trouble == NULL && seen.is_held)
-        return complain_held(settings->address, &seen, messages);
-    row = NULL;
-    if (trouble == NULL)
-        row = ask(store,
-                  "UPDATE tacit_journal SET id = (SELECT max(id) + 1 FROM tacit_journal) WHERE id = 1 RETURNING id",
-                  NULL, &trouble);
-    if (row != NULL && PQntuples(row) == 1)
-        *aside = tc_arena_format(arena, "row %llu of tacit_journal", (unsigned long long)word_at(row, 0));
-    PQclear(row);
-    if (trouble == NULL)
-        trouble = run(store, "COMMIT", NULL);
-    return trouble == NULL ? TC_OK : complain(settings->address, trouble, messages);
+        trouble = move_row(arena, store, &seen, aside);
+    leave(store);
+    if (trouble != NULL)
+        return complain(settings->address, trouble, messages);
+    return seen.is_held ? complain_held(settings->address, &seen, messages) : TC_OK;
 }
 
 /* ---- Opening ---- */
@@ -505,14 +511,10 @@ static const char *prepare(postgres_store *store) {
     return trouble;
 }
 
-static tc_status open_database(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
-                               const unsigned char *made, tc_buffer *messages) {
-    postgres_store *store = TC_NEW(journal->arena, postgres_store, 1);
+static tc_status open_row(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
+                          const unsigned char *made, tc_buffer *messages) {
+    postgres_store *store = store_of(journal);
     bool has_table;
-    journal->store = store;
-    journal->name = settings->address;
-    journal->lease = settings->lease > 0 ? settings->lease : TC_JOURNAL_LEASE;
-    put_holder(store);
     const char *trouble = reach(store, settings, &has_table);
     if (trouble == NULL)
         trouble = run(store, "BEGIN", NULL);
@@ -526,6 +528,19 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
     if (status == TC_OK)
         trouble = prepare(store);
     return trouble == NULL ? status : complain(journal->name, trouble, messages);
+}
+
+static tc_status open_database(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
+                               const unsigned char *made, tc_buffer *messages) {
+    postgres_store *store = TC_NEW(journal->arena, postgres_store, 1);
+    journal->store = store;
+    journal->name = settings->address;
+    journal->lease = settings->lease > 0 ? settings->lease : TC_JOURNAL_LEASE;
+    put_holder(store);
+    tc_status status = open_row(journal, settings, wanted, made, messages);
+    if (status != TC_OK)
+        leave(store); /* at once: its locks would stop the cloud that has the row */
+    return status;
 }
 
 /* ---- Writing ---- */
@@ -625,7 +640,7 @@ static void close_database(tc_journal *journal) {
     add_mine(&list, journal);
     if (store->is_held && !journal->is_broken)
         (void)run(store, GIVE_UP, &list);
-    PQfinish(store->connection);
+    leave(store);
 }
 
 const tc_journal_backend tc_journal_postgres = {.open = open_database,

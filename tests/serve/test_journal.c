@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,7 +102,47 @@ static int remove_folder(void **state) {
     return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static opened open_here(void) { return open_with((tc_journal_settings){.folder = folder}, PLAN); }
+/* Of a database, which tests/serve/test_postgres.py has started; NULL: the folder is used. */
+static const char *address;
+static const double LEASE = 0.3;
+
+static tc_journal_settings settings_here(void) {
+    return (tc_journal_settings){.folder = folder, .address = address, .lease = LEASE};
+}
+
+static opened open_here(void) { return open_with(settings_here(), PLAN); }
+
+/* After a process that was killed: in a database its lease must end first. */
+static opened open_when_free(void) {
+    opened o = open_here();
+    while (address != NULL && o.status != TC_OK && strstr(tc_buffer_text(&o.messages), "another process") != NULL) {
+        tc_arena_free(o.arena);
+        (void)poll(NULL, 0, 20);
+        o = open_here();
+    }
+    return o;
+}
+
+static int make_place(void **state) {
+    tc_arena *arena = tc_arena_new(0);
+    tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+    tc_journal_settings settings = settings_here();
+    tc_journal_seen seen;
+    const char *aside;
+    bool good = make_folder(state) == 0;
+    while (good && address != NULL) { /* whoever failed has not given up its lease */
+        good = tc_journal_look(arena, &settings, &messages, &seen) == TC_OK;
+        if (!seen.is_held)
+            break;
+        (void)poll(NULL, 0, 20);
+    }
+    if (good && address != NULL && seen.exists)
+        good = tc_journal_set_aside(arena, &settings, &messages, &aside) == TC_OK;
+    if (!good)
+        print_error("%s", tc_buffer_text(&messages));
+    tc_arena_free(arena);
+    return !good;
+}
 
 static void what_was_committed_is_there_when_it_is_opened_again(void **state) {
     (void)state;
@@ -171,7 +213,7 @@ static void another_plans_journal_is_refused(void **state) {
     (void)state;
     opened o = open_here();
     tc_arena_free(o.arena);
-    o = open_with((tc_journal_settings){.folder = folder}, OTHER_PLAN);
+    o = open_with(settings_here(), OTHER_PLAN);
     assert_int_equal(o.status, TC_BAD_USAGE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "another plan"));
     tc_arena_free(o.arena);
@@ -180,15 +222,19 @@ static void another_plans_journal_is_refused(void **state) {
 static void a_journal_of_other_terms_is_refused(void **state) {
     (void)state;
     static const unsigned char terms[TC_HASH] = {5}, others[TC_HASH] = {[TC_HASH - 1] = 5};
-    opened o = open_with((tc_journal_settings){.folder = folder, .terms = terms}, PLAN);
+    tc_journal_settings settings = settings_here();
+    settings.terms = terms;
+    opened o = open_with(settings, PLAN);
     assert_int_equal(o.status, TC_OK);
     assert_int_equal(commit(o.journal, 1), TC_OK);
     tc_arena_free(o.arena);
-    o = open_with((tc_journal_settings){.folder = folder, .terms = others}, PLAN);
+    settings.terms = others;
+    o = open_with(settings, PLAN);
     assert_int_equal(o.status, TC_BAD_USAGE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "another file, seed, margin or schedule"));
     tc_arena_free(o.arena);
-    o = open_with((tc_journal_settings){.folder = folder, .terms = terms}, PLAN);
+    settings.terms = terms;
+    o = open_with(settings, PLAN);
     assert_int_equal(o.status, TC_OK);
     expect_round(tc_journal_last(o.journal), 1);
     tc_arena_free(o.arena);
@@ -205,15 +251,15 @@ static void rounds_only_go_forward(void **state) {
 
 static void a_killed_process_loses_nothing_that_was_committed(void **state) {
     (void)state;
-    for (uint64_t trial = 1; trial <= 20; trial++) {
+    for (uint64_t trial = 1; trial <= (address == NULL ? 20 : 6); trial++) {
         int pipes[2];
         assert_int_equal(pipe(pipes), 0);
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            opened o = open_with((tc_journal_settings){.folder = folder,
-                                                       .durability = trial % 2 ? TC_DURABLE_POWER : TC_DURABLE_PROCESS},
-                                 PLAN);
+            tc_journal_settings settings = settings_here();
+            settings.durability = trial % 2 ? TC_DURABLE_POWER : TC_DURABLE_PROCESS;
+            opened o = open_with(settings, PLAN);
             uint64_t k = o.status == TC_OK ? tc_journal_last(o.journal)->round : 0;
             while (o.status == TC_OK && commit(o.journal, ++k) == TC_OK && write(pipes[1], &k, sizeof k) == sizeof k)
                 continue;
@@ -228,7 +274,7 @@ static void a_killed_process_loses_nothing_that_was_committed(void **state) {
             told = k;
         assert_int_equal(waitpid(child, NULL, 0), child);
         (void)close(pipes[0]);
-        opened o = open_here();
+        opened o = open_when_free();
         assert_int_equal(o.status, TC_OK);
         uint64_t found = tc_journal_last(o.journal)->round;
         assert_true(told > 0 && (found == told || found == told + 1));
@@ -243,6 +289,132 @@ static void a_folder_that_cannot_be_made_is_named(void **state) {
     assert_int_equal(o.status, TC_CANNOT_WRITE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "/nowhere/at/all"));
     tc_arena_free(o.arena);
+}
+
+/* ---- in a database ---- */
+
+/* The lease of the first has ended, as that of a process that was stopped for a while. */
+static void whoever_has_lost_the_journal_can_write_nothing(void **state) {
+    (void)state;
+    for (unsigned what = 0; what < 4; what++) {
+        assert_int_equal(make_place(state), 0);
+        tc_epoch first, second;
+        opened old = open_here();
+        assert_int_equal(tc_journal_begin_epoch(old.journal, 0, &first), TC_OK);
+        assert_int_equal(commit(old.journal, 1), TC_OK);
+        opened new = open_when_free();
+        assert_int_equal(new.status, TC_OK);
+        assert_int_equal(tc_journal_begin_epoch(new.journal, 0, &second), TC_OK);
+        assert_int_equal(second.number, first.number + 1);
+        expect_round(tc_journal_last(new.journal), 1);
+        tc_status status = what == 0   ? commit(old.journal, 2)
+                           : what == 1 ? tc_journal_renew(old.journal)
+                           : what == 2 ? tc_journal_finish(old.journal, TC_END_DONE)
+                                       : tc_journal_begin_epoch(old.journal, 100, &first);
+        assert_int_equal(status, TC_CANNOT_WRITE);
+        assert_true(tc_journal_is_lost(old.journal) && tc_journal_is_broken(old.journal));
+        assert_non_null(strstr(tc_journal_trouble(old.journal), "has taken this run over, in epoch 2"));
+        assert_int_equal(commit(old.journal, 2), TC_CANNOT_WRITE);
+        assert_int_equal(commit(new.journal, 2), TC_OK);
+        tc_arena_free(old.arena); /* gives up nothing: it is not its lease */
+        opened third = open_here();
+        assert_int_equal(third.status, TC_CANNOT_READ);
+        tc_arena_free(third.arena);
+        tc_arena_free(new.arena);
+        third = open_here(); /* at once: the lease was given up */
+        assert_int_equal(third.status, TC_OK);
+        expect_round(tc_journal_last(third.journal), 2);
+        assert_int_equal(tc_journal_finished(third.journal), 0);
+        tc_arena_free(third.arena);
+        assert_int_equal(remove_folder(state), 0);
+    }
+    assert_int_equal(make_folder(state), 0);
+}
+
+/* A commit is on its way while another process takes over: it came before and is read, or it comes too late. */
+static void a_commit_under_way_comes_before_a_take_over_or_not_at_all(void **state) {
+    (void)state;
+    for (unsigned trial = 0; trial < 6; trial++) {
+        content c;
+        assert_int_equal(make_place(state), 0);
+        opened old = open_here();
+        assert_int_equal(commit(old.journal, 1), TC_OK);
+        fill(&c, 2);
+        (void)poll(NULL, 0, (int)(1e3 * LEASE) + 50);
+        assert_int_equal(tc_journal_commit_start(old.journal, &c.round), TC_OK); /* renews the lease if it is first */
+        opened new = open_when_free();
+        assert_int_equal(new.status, TC_OK);
+        bool is_done = tc_journal_commit_wait(old.journal) == TC_OK;
+        expect_round(tc_journal_last(new.journal), is_done ? 2 : 1);
+        assert_int_equal(commit(old.journal, 3), TC_CANNOT_WRITE);
+        assert_int_equal(commit(new.journal, 3), TC_OK);
+        tc_arena_free(old.arena);
+        tc_arena_free(new.arena);
+        assert_int_equal(remove_folder(state), 0);
+    }
+    assert_int_equal(make_folder(state), 0);
+}
+
+static void of_several_that_open_at_once_one_has_it(void **state) {
+    (void)state;
+    enum { PROCESSES = 6 };
+    pid_t children[PROCESSES];
+    int pipes[2], ends[2];
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            char word = 'x';
+            (void)close(ends[1]);
+            tc_journal_settings settings = settings_here();
+            settings.lease = 1000;
+            opened o = open_with(settings, PLAN);
+            word = o.status == TC_OK ? 'y' : strstr(tc_buffer_text(&o.messages), "another process") != NULL ? 'n' : '?';
+            if (word == '?')
+                print_error("%s", tc_buffer_text(&o.messages));
+            (void)!write(pipes[1], &word, 1);
+            (void)!read(ends[0], &word, 1); /* until all have tried */
+            tc_arena_free(o.arena);
+            _exit(0);
+        }
+    }
+    unsigned have = 0;
+    for (size_t i = 0; i < PROCESSES; i++) {
+        char word;
+        assert_int_equal(read(pipes[0], &word, 1), 1);
+        assert_true(word == 'y' || word == 'n');
+        have += word == 'y';
+    }
+    assert_int_equal(have, 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    for (size_t i = 0; i < PROCESSES; i++)
+        assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+static void addresses_with_secrets_or_of_other_forms_are_refused(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"postgresql://u:secret@h/d",
+                                        "postgresql://h/d?password=secret",
+                                        "postgres://h/d?p%61ssword=secret",
+                                        "postgresql://h/d?sslpassword=secret",
+                                        "host=h password=secret",
+                                        "postgresql://u:secret@h:x:y/d",
+                                        "postgresql://h/d?secret=1",
+                                        "/var/lib/secret",
+                                        "mysql://secret"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tc_arena *arena = tc_arena_new(0);
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        assert_int_equal(tc_journal_check_address(wrong[i], &messages), TC_BAD_USAGE);
+        assert_null(strstr(tc_buffer_text(&messages), "secret"));
+        assert_true(i >= 4 || strstr(tc_buffer_text(&messages), ".pgpass") != NULL);
+        tc_arena_free(arena);
+    }
 }
 
 /* ---- on a disk with faults ---- */
@@ -471,6 +643,22 @@ int main(void) {
     fault_register();
 #define HERE(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 #define FAULTY(test) cmocka_unit_test_teardown(test, forget_disk)
+#define PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_folder)
+    const struct CMUnitTest of_databases[] = {
+        PLACE(what_was_committed_is_there_when_it_is_opened_again),
+        PLACE(a_second_process_is_refused_while_one_has_it_open),
+        PLACE(another_plans_journal_is_refused),
+        PLACE(a_journal_of_other_terms_is_refused),
+        PLACE(rounds_only_go_forward),
+        PLACE(a_killed_process_loses_nothing_that_was_committed),
+        PLACE(of_several_that_open_at_once_one_has_it),
+        PLACE(whoever_has_lost_the_journal_can_write_nothing),
+        PLACE(a_commit_under_way_comes_before_a_take_over_or_not_at_all),
+        cmocka_unit_test(addresses_with_secrets_or_of_other_forms_are_refused),
+    };
+    address = getenv("TACIT_JOURNAL");
+    if (address != NULL)
+        return cmocka_run_group_tests(of_databases, NULL, NULL);
     const struct CMUnitTest tests[] = {
         HERE(what_was_committed_is_there_when_it_is_opened_again),
         HERE(its_files_are_their_owners_alone),

@@ -1,0 +1,119 @@
+"""A PostgreSQL server of the tests' own: a new cluster in a folder of its own, a socket in it, no port. Its address goes into
+`tacit serve --journal`. Nothing of it is left.
+
+    with Cluster() as cluster:
+        cluster.sql("SELECT 1")
+"""
+
+import glob
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+PATIENCE = 120  # seconds: ends a test that hangs
+
+
+def programs():
+    """The folder of initdb and postgres, of the newest version; None: PostgreSQL is not installed."""
+    folders = [os.path.dirname(os.path.realpath(shutil.which("initdb")))] if shutil.which("initdb") else []
+    folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda f: float(f.split("/")[4]))
+    wanted = ("initdb", "postgres", "psql", "pg_dump")
+    return next((f for f in reversed(folders) if all(os.path.exists(f"{f}/{name}") for name in wanted)), None)
+
+
+def owner():
+    """initdb refuses root."""
+    if os.getuid() != 0:
+        return []
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+
+
+class Cluster:
+    def __init__(self, *settings):
+        self.place = tempfile.mkdtemp(prefix="tacit-pg-", dir="/tmp")  # short: the path of a socket has 107 bytes
+        os.chmod(self.place, 0o755)
+        self.bin, self.server = programs(), None
+        self.data, self.sockets = pathlib.Path(self.place, "data"), pathlib.Path(self.place, "s")
+        for folder in (self.data, self.sockets):
+            folder.mkdir(mode=0o700)
+        self.sockets.chmod(0o777)
+        if os.getuid() == 0:
+            for folder in (self.data, self.sockets):
+                os.chown(folder, *(int(word.split("=")[1]) for word in owner()[1:3]))
+        try:
+            self.run("initdb", "--pgdata", self.data, "--username=tacit", "--auth=trust", "--encoding=UTF8", "--locale=C",
+                     "--no-sync", "--no-instructions")
+            self.settings = settings
+            self.start()
+            self.sql("CREATE DATABASE journals", database="postgres")
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, program, *arguments):
+        done = subprocess.run([*owner(), f"{self.bin}/{program}", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=PATIENCE, cwd="/", env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+        if done.returncode != 0:
+            raise AssertionError(f"{program}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    # ---- the server ----
+
+    def start(self):
+        more = [word for setting in self.settings for word in ("-c", setting)]
+        with open(f"{self.place}/log", "ab") as log:
+            self.server = subprocess.Popen([*owner(), f"{self.bin}/postgres", "-D", self.data, "-k", self.sockets, "-c",
+                                            "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "autovacuum=on", *more],
+                                           stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", env={"LC_ALL": "C"})
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.sql("SELECT 1", database="postgres")
+            except AssertionError:
+                if time.monotonic() > end or self.server.poll() is not None:
+                    raise AssertionError(pathlib.Path(self.place, "log").read_text()[-2000:]) from None
+                time.sleep(0.02)
+
+    def stop(self, number=signal.SIGINT):
+        """SIGINT: a fast stop; SIGQUIT: as in a crash."""
+        if self.server is not None and self.server.poll() is None:
+            self.server.send_signal(number)
+            self.server.wait(PATIENCE)
+
+    def pause(self, number=signal.SIGSTOP):
+        """All of the server's processes stand still, until they are told SIGCONT."""
+        for child in subprocess.run(["pgrep", "-P", str(self.server.pid)], capture_output=True, text=True).stdout.split():
+            os.kill(int(child), number)
+        os.kill(self.server.pid, number)
+
+    # ---- what is in it ----
+
+    def address(self, database="journals", **options):
+        query = urllib.parse.urlencode({"host": str(self.sockets), "user": "tacit", **options})
+        return f"postgresql:///{database}?{query}"
+
+    def sql(self, text, database="journals"):
+        return self.run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.address(database), "-c", text).strip()
+
+    def new(self, name):
+        """The address of an empty database."""
+        self.sql(f"CREATE DATABASE {name}", database="postgres")
+        return self.address(name)
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
