@@ -1,8 +1,9 @@
-/* Which processors a process may use is not in POSIX. */
+/* Which processors a process may use is not in POSIX, nor is the beginning of writing. */
 #define _GNU_SOURCE
 #include "base/machine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -83,4 +84,12 @@ double tc_seconds(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void tc_begin_writing(int descriptor) {
+#ifdef SYNC_FILE_RANGE_WRITE
+    (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)descriptor;
+#endif
 }

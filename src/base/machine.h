@@ -29,6 +29,9 @@ size_t tc_processors(void);
 #define TC_GIVE_BACK_MEMORY() ((void)0)
 #endif
 
+/* Asks the system to begin writing a file's bytes to the disk. A hint: nothing is durable because of it. */
+void tc_begin_writing(int descriptor);
+
 /* Prefetches the memory that a thread needs next, a little at a time while it computes: in a burst the requests would
  * only wait for each other. A hint: no result depends on it. */
 enum { TC_FETCH_ROWS = 16, TC_FETCH_LINE = 8 }; /* doubles of one line of a cache */

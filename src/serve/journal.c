@@ -216,21 +216,22 @@ static const unsigned char *answers_of(tc_journal *journal, const tc_journal_rou
     return journal->bytes;
 }
 
-static tc_status write_standing(tc_journal *journal, const tc_epoch *epoch, unsigned finished, bool survives_power) {
+static tc_status write_standing(tc_journal *journal, const tc_epoch *epoch, unsigned finished) {
     unsigned char row[TC_HASH];
     if (journal->is_broken)
         return TC_CANNOT_WRITE;
+    if (journal->is_under_way)
+        return conclude(journal, "a round is still under way");
     if (!digest_row(journal->digest, &journal->run, epoch, finished, journal->content, row))
         return conclude(journal, "the digest cannot be computed");
-    tc_journal_standing standing = {
-        .epoch = epoch, .finished = finished, .digest = row, .survives_power = survives_power};
+    tc_journal_standing standing = {.epoch = epoch, .finished = finished, .digest = row};
     tc_status status = conclude(journal, journal->backend->write_standing(journal, &standing));
     if (status == TC_OK)
         memcpy(journal->row, row, TC_HASH);
     return status;
 }
 
-/* Survives loss of power: otherwise the same number could be used again with another id. */
+/* After a loss of power the same number must not be used again with another id. */
 tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *epoch) {
     unsigned char row[TC_HASH];
     if (journal->has_epoch && journal->epoch.number > above) {
@@ -240,43 +241,41 @@ tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *
     }
     tc_status status = tc_journal_next_epoch(journal, above, epoch, row);
     if (status == TC_OK)
-        status = write_standing(journal, epoch, journal->finished, true);
+        status = write_standing(journal, epoch, journal->finished);
     if (status == TC_OK)
         journal->epoch = *epoch;
     return status;
 }
 
 tc_status tc_journal_commit_start(tc_journal *journal, const tc_journal_round *round) {
+    unsigned char content[TC_HASH], row[TC_HASH];
     if (journal->is_broken)
         return TC_CANNOT_WRITE;
     if (journal->is_under_way || round->round <= journal->round || round->round > INT64_MAX)
         return conclude(journal, "a round is committed once, after those before it");
     const unsigned char *answers = answers_of(journal, round);
-    if (!digest_round(journal->digest, round, answers, journal->next_content) ||
-        !digest_row(journal->digest, &journal->run, &journal->epoch, journal->finished, journal->next_content,
-                    journal->next_row))
+    if (!digest_round(journal->digest, round, answers, content) ||
+        !digest_row(journal->digest, &journal->run, &journal->epoch, journal->finished, content, row))
         return conclude(journal, "the digest cannot be computed");
-    journal->next_round = round->round;
-    journal->is_under_way = true;
-    return conclude(journal, journal->backend->start_round(journal, round, answers, journal->next_row));
-}
-
-tc_status tc_journal_commit_wait(tc_journal *journal) {
-    if (journal->is_broken || !journal->is_under_way)
-        return TC_CANNOT_WRITE;
-    journal->is_under_way = false;
-    tc_status status = conclude(journal, journal->backend->wait_round(journal));
+    tc_status status = conclude(journal, journal->backend->start_round(journal, round, answers, row));
     if (status != TC_OK)
         return status;
-    journal->round = journal->next_round;
-    memcpy(journal->content, journal->next_content, TC_HASH);
-    memcpy(journal->row, journal->next_row, TC_HASH);
+    journal->round = round->round;
+    memcpy(journal->content, content, TC_HASH);
+    memcpy(journal->row, row, TC_HASH);
+    journal->is_under_way = journal->durability == TC_DURABLE_POWER;
     return TC_OK;
 }
 
-tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) {
-    tc_status status = tc_journal_commit_start(journal, round);
-    return status == TC_OK ? tc_journal_commit_wait(journal) : status;
+bool tc_journal_is_under_way(const tc_journal *journal) { return journal->is_under_way; }
+
+tc_status tc_journal_commit_wait(tc_journal *journal) {
+    if (journal->is_broken)
+        return TC_CANNOT_WRITE;
+    if (!journal->is_under_way)
+        return TC_OK;
+    journal->is_under_way = false;
+    return conclude(journal, journal->backend->wait_round(journal));
 }
 
 tc_status tc_journal_renew(tc_journal *journal) {
@@ -286,7 +285,7 @@ tc_status tc_journal_renew(tc_journal *journal) {
 }
 
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) {
-    tc_status status = write_standing(journal, &journal->epoch, reason, false);
+    tc_status status = write_standing(journal, &journal->epoch, reason);
     if (status == TC_OK)
         journal->finished = reason;
     return status;
@@ -295,6 +294,6 @@ tc_status tc_journal_finish(tc_journal *journal, unsigned reason) {
 void tc_journal_set_told(tc_journal *journal) {
     if (journal->finished == 0 || tc_journal_is_told(journal))
         return;
-    if (write_standing(journal, &journal->epoch, journal->finished | TOLD, false) == TC_OK)
+    if (write_standing(journal, &journal->epoch, journal->finished | TOLD) == TC_OK)
         journal->finished |= TOLD;
 }

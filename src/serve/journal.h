@@ -5,8 +5,8 @@
  * key. It never holds a key or an agent's state.
  *
  * It is one row with a digest, in an SQLite file or in a PostgreSQL database. Each round replaces the row in a
- * transaction that is durable when it returns. After a failure nothing more is written: the failed round was not
- * released, and the next start finds all of it or nothing.
+ * transaction. After a failure nothing more is written: the failed round was not released, and the next start finds all
+ * of it or nothing.
  *
  * One process at a time has it. A file is locked. A database has a lease: a process that opens the journal when the
  * lease of the one before has ended begins a new epoch in the same transaction, and from then on the one before can
@@ -94,13 +94,14 @@ unsigned tc_journal_finished(const tc_journal *journal);
  * any durability. Call it before any agent is told the epoch. TC_CANNOT_WRITE, TC_NO_RANDOM. */
 tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *epoch) TC_MUST_USE;
 
-/* The round is durable when this returns TC_OK. Rounds must increase. On failure this and all later commits return
+/* A commit has two steps, so that answers can be prepared while the disk or the database works. After the first the
+ * round is on its way, and nothing of it may leave. It is durable when the second returns TC_OK. The round and what it
+ * points to need not stay in between. Rounds must increase. On failure these and all later writes return
  * TC_CANNOT_WRITE. */
-tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) TC_MUST_USE;
-/* The same in two calls. After the first the round is on its way and nothing of it may leave; the second waits until it
- * is durable. What the round points at must stay until then. */
 tc_status tc_journal_commit_start(tc_journal *journal, const tc_journal_round *round) TC_MUST_USE;
 tc_status tc_journal_commit_wait(tc_journal *journal) TC_MUST_USE;
+/* Between the two: whether there is anything to wait for. */
+bool tc_journal_is_under_way(const tc_journal *journal);
 
 /* Seconds that the lease lasts, 0 for none. Each commit renews it; between commits call tc_journal_renew more often
  * than that. It fails as a commit does. */

@@ -29,7 +29,6 @@ typedef struct tc_journal_standing {
     const tc_epoch *epoch;
     unsigned finished;
     const unsigned char *digest; /* TC_HASH bytes, of the whole row */
-    bool survives_power;         /* at any durability */
 } tc_journal_standing;
 
 typedef struct tc_journal_backend {
@@ -41,8 +40,9 @@ typedef struct tc_journal_backend {
     tc_status (*set_aside)(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
                            const char **aside);
     void (*discard)(tc_journal *journal);
+    /* Survives loss of power at any durability. */
     const char *(*write_standing)(tc_journal *journal, const tc_journal_standing *standing);
-    /* answers: 8 * round->answer_count bytes. digest: of the whole row. Both stay until wait_round returns. */
+    /* answers: 8 * round->answer_count bytes. digest: of the whole row. Durable after wait_round. */
     const char *(*start_round)(tc_journal *journal, const tc_journal_round *round, const unsigned char *answers,
                                const unsigned char *digest);
     const char *(*wait_round)(tc_journal *journal);
@@ -60,9 +60,9 @@ struct tc_journal {
     tc_durability durability;
     double lease; /* seconds; 0: there is none */
     bool is_broken, is_new;
-    bool is_lost;   /* another process has taken the journal over */
-    bool has_epoch; /* opening has begun the epoch that tc_journal_begin_epoch will give */
-    bool is_under_way;
+    bool is_lost;      /* another process has taken the journal over */
+    bool has_epoch;    /* opening has begun the epoch that tc_journal_begin_epoch will give */
+    bool is_under_way; /* a round is on its way, and may not be durable */
     const char *trouble;
     /* The row as it is in the database. */
     tc_journal_run run;
@@ -70,10 +70,8 @@ struct tc_journal {
     unsigned finished;
     uint64_t round;
     unsigned char content[TC_HASH], row[TC_HASH]; /* the digests of the last round and of the whole row */
-    uint64_t next_round;                          /* under way, with its digests */
-    unsigned char next_content[TC_HASH], next_row[TC_HASH];
-    tc_journal_round last; /* at the time of opening */
-    unsigned char *bytes;  /* answers as bytes for the database */
+    tc_journal_round last;                        /* at the time of opening */
+    unsigned char *bytes;                         /* answers as bytes for the database */
     size_t bytes_room;
 };
 

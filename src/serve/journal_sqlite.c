@@ -1,6 +1,7 @@
 /* The journal as a file: one row of an SQLite database, one fdatasync for each round. */
 #include "serve/journal_backend.h"
 
+#include "base/machine.h"
 #include "net/files.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 typedef struct sqlite_store {
     sqlite3 *database;
     sqlite3_stmt *update_round, *update_standing;
+    int log; /* a descriptor of the log, for hints only; -1: none */
 } sqlite_store;
 
 static sqlite_store *store_of(const tc_journal *journal) { return journal->store; }
@@ -96,7 +98,7 @@ static bool is_sound(const tc_journal *journal) {
 
 /* For one process. The write-ahead log is overwritten in place, so that a commit is one write to allocated blocks and
  * one fdatasync. EXTRA also makes durable that the rollback file of the switch to the log is deleted: one that came
- * back would undo later commits. */
+ * back would undo later commits. When all is set up, commits go on with NORMAL, and sync_log makes them durable. */
 static int set_up(const tc_journal *journal, const tc_journal_settings *settings) {
     int keep = 1, code;
     unsigned pages = settings->log_pages == 0 ? TC_JOURNAL_LOG_PAGES : settings->log_pages;
@@ -273,6 +275,7 @@ static tc_status open_file(tc_journal *journal, const tc_journal_settings *setti
     journal->name = tc_arena_format(journal->arena, "%s/journal.db", settings->folder);
     journal->store = TC_NEW(journal->arena, sqlite_store, 1);
     sqlite_store *store = store_of(journal);
+    store->log = -1;
     tc_status status = open_database(journal, settings, messages);
     if (status != TC_OK)
         return status;
@@ -291,12 +294,14 @@ static tc_status open_file(tc_journal *journal, const tc_journal_settings *setti
     status = read_journal(journal, messages);
     if (status == TC_OK)
         status = tc_journal_check_owner(journal, wanted, messages);
-    if (status == TC_OK && journal->durability == TC_DURABLE_PROCESS)
+    if (status == TC_OK)
         code = run(journal, "PRAGMA synchronous=NORMAL");
     if (status == TC_OK && code == SQLITE_OK)
         code = prepare(journal, UPDATE_ROUND, &store->update_round);
     if (status == TC_OK && code == SQLITE_OK)
         code = prepare(journal, UPDATE_STANDING, &store->update_standing);
+    if (status == TC_OK && settings->vfs == NULL) /* SQLite's locks are on the other file: closing this keeps them */
+        store->log = open(tc_arena_format(journal->arena, "%s-wal", journal->name), O_WRONLY | O_CLOEXEC);
     return status != TC_OK ? status : code == SQLITE_OK ? TC_OK : complain_code(journal, code, messages);
 }
 
@@ -307,6 +312,8 @@ static void close_file(tc_journal *journal) {
     (void)sqlite3_finalize(store->update_round);
     (void)sqlite3_finalize(store->update_standing);
     (void)sqlite3_close(store->database);
+    if (store->log >= 0)
+        (void)close(store->log);
 }
 
 static void discard(tc_journal *journal) {
@@ -384,7 +391,17 @@ static int bind_round(sqlite3_stmt *update, const tc_journal_round *round, const
     return code | sqlite3_bind_blob(update, 7, row, TC_HASH, SQLITE_STATIC);
 }
 
-/* The statement is a transaction of its own, durable when sqlite3_step returns. */
+/* What SQLite does at the end of a commit with FULL, by its own file: the folder is synced with a new log. With NORMAL
+ * SQLite syncs the log only before a checkpoint and after the first bytes of a log that begins anew. */
+static const char *sync_log(tc_journal *journal) {
+    sqlite3_file *log = NULL;
+    int code = sqlite3_file_control(database_of(journal), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code == SQLITE_OK)
+        code = log == NULL || log->pMethods == NULL ? SQLITE_IOERR : log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    return code == SQLITE_OK ? NULL : explain(code);
+}
+
+/* The statement is a transaction of its own: in the log when sqlite3_step returns, durable after sync_log. */
 static const char *execute(const tc_journal *journal, sqlite3_stmt *update, int bound) {
     if (bound != SQLITE_OK)
         return "memory is out";
@@ -396,31 +413,21 @@ static const char *execute(const tc_journal *journal, sqlite3_stmt *update, int 
     return sqlite3_changes(database_of(journal)) == 1 ? NULL : "its row is missing";
 }
 
-static const char *set_sync(const tc_journal *journal, bool full) {
-    int code = run(journal, full ? "PRAGMA synchronous=EXTRA" : "PRAGMA synchronous=NORMAL");
-    return code == SQLITE_OK ? NULL : explain(code);
-}
-
 static const char *write_standing(tc_journal *journal, const tc_journal_standing *standing) {
     sqlite3_stmt *update = store_of(journal)->update_standing;
-    const char *trouble = standing->survives_power ? set_sync(journal, true) : NULL;
-    if (trouble == NULL)
-        trouble =
-            execute(journal, update, bind_standing(update, standing->epoch, standing->finished, standing->digest));
-    if (trouble == NULL && standing->survives_power && journal->durability == TC_DURABLE_PROCESS)
-        trouble = set_sync(journal, false);
-    return trouble;
+    const char *trouble =
+        execute(journal, update, bind_standing(update, standing->epoch, standing->finished, standing->digest));
+    return trouble == NULL ? sync_log(journal) : trouble;
 }
 
 static const char *start_round(tc_journal *journal, const tc_journal_round *round, const unsigned char *answers,
                                const unsigned char *digest) {
-    sqlite3_stmt *update = store_of(journal)->update_round;
-    return execute(journal, update, bind_round(update, round, answers, digest));
-}
-
-static const char *wait_round(tc_journal *journal) {
-    (void)journal; /* start_round has waited */
-    return NULL;
+    sqlite_store *store = store_of(journal);
+    const char *trouble =
+        execute(journal, store->update_round, bind_round(store->update_round, round, answers, digest));
+    if (trouble == NULL && journal->durability == TC_DURABLE_POWER && store->log >= 0)
+        tc_begin_writing(store->log);
+    return trouble;
 }
 
 const tc_journal_backend tc_journal_sqlite = {.open = open_file,
@@ -430,4 +437,4 @@ const tc_journal_backend tc_journal_sqlite = {.open = open_file,
                                               .discard = discard,
                                               .write_standing = write_standing,
                                               .start_round = start_round,
-                                              .wait_round = wait_round};
+                                              .wait_round = sync_log};

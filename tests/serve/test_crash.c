@@ -87,6 +87,26 @@ static void after_any_loss_of_power_no_round_has_two_answers_though_noise_is_new
     lose_power_everywhere(&WISHES[1], 1);
 }
 
+/* The tests above see whether an answer leaves before its round is durable: on a disk that leaves out the sync of the
+ * log, it does. */
+static void answers_that_leave_without_a_sync_are_noticed_after_a_loss_of_power(void **state) {
+    (void)state;
+    world_begin(&w, &WISHES[1], TC_DURABLE_POWER);
+    uint64_t operations = run_undisturbed(SEED);
+    unsigned noticed = 0;
+    for (uint64_t at = operations / 2; at <= operations; at++) {
+        begin_disk(at);
+        fault.lazy_from = at;
+        w.deaf_to = LIFE_ROUNDS;
+        assert_int_equal(life_run(&w, SEED, false), TC_RUN_GOES_ON);
+        w.deaf_to = 0;
+        fault_reboot(FAULT_KEEP_NOTHING);
+        noticed += life_run(&w, SEED + 1, false) == TC_RUN_ROLLED_BACK;
+    }
+    assert_true(noticed > LIFE_ROUNDS);
+    planned_end(&w.p);
+}
+
 /* The cloud dies when a and b have had the answer of a round, and c has not; b has died too, and forgotten it. */
 static void answers_that_were_not_had_or_are_forgotten_are_sent_again_as_they_were(void **state) {
     (void)state;
@@ -174,6 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FAULTY(after_any_loss_of_power_a_run_ends_with_the_same_bits),
         FAULTY(after_any_loss_of_power_no_round_has_two_answers_though_noise_is_new),
+        FAULTY(answers_that_leave_without_a_sync_are_noticed_after_a_loss_of_power),
         FAULTY(answers_that_were_not_had_or_are_forgotten_are_sent_again_as_they_were),
         FAULTY(where_the_disk_fails_nothing_of_that_round_leaves),
         FAULTY(with_process_durability_a_journal_that_is_behind_is_not_gone_on_from_unasked),

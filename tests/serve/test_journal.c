@@ -77,7 +77,8 @@ static opened open_with(tc_journal_settings settings, const unsigned char *plan)
 static tc_status commit(tc_journal *journal, uint64_t k) {
     content c;
     fill(&c, k);
-    return tc_journal_commit(journal, &c.round);
+    tc_status status = tc_journal_commit_start(journal, &c.round);
+    return status == TC_OK ? tc_journal_commit_wait(journal) : status;
 }
 
 /* ---- on the machine's own disk ---- */
@@ -419,11 +420,13 @@ static void addresses_with_secrets_or_of_other_forms_are_refused(void **state) {
 
 /* ---- on a disk with faults ---- */
 
-static opened open_faulty(tc_durability durability) {
+static opened open_faulty_with(tc_durability durability, unsigned log_pages) {
     return open_with(
-        (tc_journal_settings){.folder = "disk", .durability = durability, .vfs = FAULT_VFS, .log_pages = LOG_PAGES},
+        (tc_journal_settings){.folder = "disk", .durability = durability, .vfs = FAULT_VFS, .log_pages = log_pages},
         PLAN);
 }
+
+static opened open_faulty(tc_durability durability) { return open_faulty_with(durability, LOG_PAGES); }
 
 typedef struct history { /* of a run that a fault may have ended */
     bool is_open;
@@ -512,6 +515,84 @@ static void every_commit_is_synced_before_it_returns(void **state) {
         assert_int_equal(commit(o.journal, k), TC_OK);
         assert_true(fault.syncs > before);
     }
+    tc_arena_free(o.arena);
+}
+
+/* Opens a journal of one round, and starts the second: only its sync is missing. The log is long, so that it does not
+ * begin anew meanwhile, which needs syncs of its own. */
+static opened start_the_second(tc_durability durability) {
+    content c;
+    fault_format(9);
+    opened o = open_faulty_with(durability, 10 * LOG_PAGES);
+    assert_int_equal(o.status, TC_OK);
+    assert_int_equal(commit(o.journal, 1), TC_OK);
+    fill(&c, 2);
+    uint64_t syncs = fault.syncs;
+    assert_int_equal(tc_journal_commit_start(o.journal, &c.round), TC_OK);
+    assert_int_equal(fault.syncs, syncs);
+    memset(&c, 0, sizeof c); /* a started round needs its caller's memory no more */
+    return o;
+}
+
+static void expect_after_power_loss(uint64_t round) {
+    fault_reboot(FAULT_KEEP_NOTHING);
+    opened o = open_faulty(TC_DURABLE_POWER);
+    assert_int_equal(o.status, TC_OK);
+    expect_round(tc_journal_last(o.journal), round);
+    tc_arena_free(o.arena);
+}
+
+static void a_round_is_durable_after_the_wait_and_not_before(void **state) {
+    (void)state;
+    for (uint64_t steps = 1; steps <= 2; steps++) {
+        opened o = start_the_second(TC_DURABLE_POWER);
+        assert_true(tc_journal_is_under_way(o.journal));
+        if (steps == 2) {
+            uint64_t operations = fault.operations, syncs = fault.syncs;
+            assert_int_equal(tc_journal_commit_wait(o.journal), TC_OK);
+            assert_true(fault.operations == operations + 1 && fault.syncs == syncs + 1);
+            assert_false(tc_journal_is_under_way(o.journal));
+        }
+        fault.fail_at = fault.operations + 1; /* the process ends here: closing writes nothing */
+        fault.fail_code = SQLITE_IOERR;
+        tc_arena_free(o.arena);
+        expect_after_power_loss(steps);
+    }
+}
+
+static void a_sync_that_fails_fails_the_commit_for_good(void **state) {
+    (void)state;
+    opened o = start_the_second(TC_DURABLE_POWER);
+    fault.fail_at = fault.operations + 1;
+    fault.fail_code = SQLITE_IOERR;
+    assert_int_equal(tc_journal_commit_wait(o.journal), TC_CANNOT_WRITE);
+    assert_string_equal(tc_journal_trouble(o.journal), "the disk failed");
+    fault.fail_at = 0; /* a second sync may succeed though the first has lost the bytes */
+    assert_int_equal(tc_journal_commit_wait(o.journal), TC_CANNOT_WRITE);
+    assert_true(tc_journal_is_broken(o.journal));
+    tc_arena_free(o.arena);
+}
+
+static void with_process_durability_there_is_nothing_to_wait_for(void **state) {
+    (void)state;
+    opened o = start_the_second(TC_DURABLE_PROCESS);
+    uint64_t operations = fault.operations;
+    assert_false(tc_journal_is_under_way(o.journal));
+    assert_int_equal(tc_journal_commit_wait(o.journal), TC_OK);
+    assert_int_equal(fault.operations, operations);
+    tc_arena_free(o.arena);
+}
+
+static void nothing_else_is_written_while_a_round_is_under_way(void **state) {
+    (void)state;
+    content c;
+    tc_epoch epoch;
+    opened o = start_the_second(TC_DURABLE_POWER);
+    assert_int_equal(tc_journal_begin_epoch(o.journal, 0, &epoch), TC_CANNOT_WRITE);
+    tc_arena_free(o.arena);
+    o = start_the_second(TC_DURABLE_POWER);
+    fill(&c, 3);
+    assert_int_equal(tc_journal_commit_start(o.journal, &c.round), TC_CANNOT_WRITE);
     tc_arena_free(o.arena);
 }
 
@@ -669,6 +750,10 @@ int main(void) {
         HERE(a_killed_process_loses_nothing_that_was_committed),
         cmocka_unit_test(a_folder_that_cannot_be_made_is_named),
         FAULTY(every_commit_is_synced_before_it_returns),
+        FAULTY(a_round_is_durable_after_the_wait_and_not_before),
+        FAULTY(a_sync_that_fails_fails_the_commit_for_good),
+        FAULTY(with_process_durability_there_is_nothing_to_wait_for),
+        FAULTY(nothing_else_is_written_while_a_round_is_under_way),
         FAULTY(no_loss_of_power_loses_a_committed_round),
         FAULTY(with_process_durability_power_loss_goes_back_to_a_whole_round_and_never_repeats_an_epoch),
         FAULTY(a_failing_disk_fails_the_commit_and_loses_nothing),

@@ -201,6 +201,112 @@ static void who_does_not_read_is_not_read(void **state) {
     SSL_CTX_free(context);
 }
 
+static void answer_of(unsigned char *bytes, uint64_t round, size_t size) {
+    memset(bytes, 0, size);
+    (void)tc_frame_begin(bytes, TC_MESSAGE_ANSWER, 0, round, size);
+}
+
+static void seal(tc_link *link, tc_sealed *sealed, unsigned char *bytes, uint64_t round, size_t size) {
+    answer_of(bytes, round, size);
+    assert_true(tc_link_may_seal(size, sealed));
+    tc_link_seal(link, bytes, size, sealed);
+}
+
+static bool is_readable(SSL *client) {
+    int bytes = 0;
+    assert_int_equal(ioctl(SSL_get_fd(client), FIONREAD, &bytes), 0);
+    return bytes > 0;
+}
+
+static void what_is_sealed_leaves_when_it_is_sent(void **state) {
+    (void)state;
+    SSL_CTX *context = client_context(&c);
+    SSL *one = client_open(&c, context);
+    tc_link *first = c.last;
+    SSL *two = client_open(&c, context);
+    tc_link *second = c.last;
+    unsigned char bytes[256];
+    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    assert_non_null(sealed.bytes);
+    for (uint64_t round = 1; round <= 3; round++) {
+        seal(first, &sealed, bytes, round, sizeof bytes);
+        seal(second, &sealed, bytes, round + 10, 100);
+        cloud_run(&c, 0.02);
+        assert_false(is_readable(one) || is_readable(two));
+        tc_sealed_send(&sealed);
+        assert_int_equal(sealed.size, 0);
+        assert_int_equal(client_frame(&c, one, bytes, sizeof bytes).round, round);
+        assert_int_equal(client_frame(&c, two, bytes, sizeof bytes).round, round + 10);
+        answer_of(bytes, round + 20, sizeof bytes); /* others follow */
+        tc_link_send(first, bytes, sizeof bytes);
+        assert_int_equal(client_frame(&c, one, bytes, sizeof bytes).round, round + 20);
+    }
+    free(sealed.bytes);
+    client_close(one);
+    client_close(two);
+    SSL_CTX_free(context);
+}
+
+/* What the network does not take is kept, and goes before what is sent later. */
+static void what_is_sealed_waits_for_a_slow_reader(void **state) {
+    (void)state;
+    enum { SIZE = 200000 };
+    cloud_end(&c);
+    cloud_begin(&c, (tc_links_settings){.most_kept = 8 << 20});
+    SSL_CTX *context = client_context(&c);
+    SSL *client = client_open(&c, context);
+    unsigned char *bytes = malloc(SIZE);
+    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    assert_true(bytes != NULL && sealed.bytes != NULL);
+    uint64_t round = 0;
+    while (tc_link_is_drained(c.last)) {
+        assert_true(round < 1000);
+        seal(c.last, &sealed, bytes, ++round, SIZE);
+        tc_sealed_send(&sealed);
+    }
+    answer_of(bytes, ++round, SIZE);
+    tc_link_send(c.last, bytes, SIZE);
+    for (uint64_t k = 1; k <= round; k++)
+        assert_int_equal(client_frame(&c, client, bytes, SIZE).round, k);
+    cloud_run_until(&c, &c.drained, 1);
+    seal(c.last, &sealed, bytes, ++round, SIZE);
+    tc_sealed_send(&sealed);
+    assert_int_equal(client_frame(&c, client, bytes, SIZE).round, round);
+    free(bytes);
+    free(sealed.bytes);
+    client_close(client);
+    SSL_CTX_free(context);
+}
+
+static void what_is_discarded_never_leaves_and_its_link_only_ends(void **state) {
+    (void)state;
+    SSL_CTX *context = client_context(&c);
+    SSL *client = client_open(&c, context);
+    unsigned char bytes[256], byte;
+    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    assert_non_null(sealed.bytes);
+    seal(c.last, &sealed, bytes, 1, sizeof bytes);
+    tc_sealed_discard(&sealed);
+    assert_int_equal(sealed.size, 0);
+    tc_link_close(c.last);
+    cloud_run(&c, 0.02);
+    assert_false(is_readable(client)); /* not even TLS's own farewell, which could not be read any more */
+    assert_false(client_receive(&c, client, &byte, 1));
+    free(sealed.bytes);
+    client_close(client);
+    SSL_CTX_free(context);
+}
+
+static void only_so_much_can_be_sealed(void **state) {
+    (void)state;
+    tc_sealed sealed = {0};
+    assert_true(tc_link_may_seal(900000, &sealed));
+    assert_false(tc_link_may_seal(TC_SEALED_ROOM, &sealed));
+    assert_false(tc_link_may_seal(SIZE_MAX, &sealed));
+    sealed.size = TC_SEALED_ROOM - 256;
+    assert_false(tc_link_may_seal(1, &sealed));
+}
+
 static void kept_output_has_a_limit_and_a_time(void **state) {
     (void)state;
     cloud_end(&c);
@@ -367,6 +473,10 @@ int main(void) {
         LINK(a_connection_cut_in_the_middle_of_a_frame_is_noticed),
         LINK(plain_http_and_garbage_cost_no_handshake),
         LINK(who_does_not_read_is_not_read),
+        LINK(what_is_sealed_leaves_when_it_is_sent),
+        LINK(what_is_sealed_waits_for_a_slow_reader),
+        LINK(what_is_discarded_never_leaves_and_its_link_only_ends),
+        LINK(only_so_much_can_be_sealed),
         LINK(kept_output_has_a_limit_and_a_time),
         LINK(the_oldest_of_too_many_silent_ones_gives_way_and_agents_get_in),
         LINK(half_open_handshakes_are_capped),

@@ -99,7 +99,8 @@ static void nothing_is_answered_where_the_journal_fails(void **state) {
     join_all(0);
     rounds_to(1, 2);
     tc_journal_round ahead = {.round = 3}; /* so that the cloud's own third cannot be written */
-    assert_int_equal(tc_journal_commit(d.journal, &ahead), TC_OK);
+    assert_int_equal(tc_journal_commit_start(d.journal, &ahead), TC_OK);
+    assert_int_equal(tc_journal_commit_wait(d.journal), TC_OK);
     say_all(3);
     client_expect_silence(&d, &agents[0]);
     assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_FAILED);

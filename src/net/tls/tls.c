@@ -238,9 +238,22 @@ static int most(size_t size) { return size < INT_MAX ? (int)size : INT_MAX; }
 
 static bool is_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
+/* All or nothing: a record in two pieces would have to be joined again. */
+static int hold(BIO *bio, tc_held *held, const char *bytes, size_t size) {
+    if (size > held->room - held->size) {
+        BIO_set_retry_write(bio);
+        return -1;
+    }
+    memcpy(held->bytes + held->size, bytes, size);
+    held->size += size;
+    return (int)size;
+}
+
 static int bio_write(BIO *bio, const char *bytes, int size) {
     tc_socket *to = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
+    if (to->held != NULL)
+        return hold(bio, to->held, bytes, (size_t)size);
     ssize_t sent = send(*to->descriptor, bytes, (size_t)size, MSG_NOSIGNAL);
     if (sent < 0 && is_later(errno))
         BIO_set_retry_write(bio);

@@ -60,8 +60,14 @@ enum {
     TC_SOCKET_MOST_SHAKE = 256 * 1024 /* bytes of a handshake: OpenSSL accepts 100 KiB of certificates */
 };
 
+typedef struct tc_held { /* bytes that do not leave yet */
+    unsigned char *bytes;
+    size_t size, room;
+} tc_held;
+
 typedef struct tc_socket {
     const int *descriptor;
+    tc_held *held;    /* where written bytes go instead of the network; NULL: nowhere */
     size_t left;      /* bytes that this call may still read */
     uint64_t got;     /* bytes read so far */
     int error;        /* errno that ended the connection; 0 for none */

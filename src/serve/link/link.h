@@ -96,6 +96,23 @@ void *tc_link_user(const tc_link *link);
 void tc_link_send(tc_link *link, const unsigned char *bytes, size_t size);
 bool tc_link_is_drained(const tc_link *link);
 
+/* ---- Sealed bytes ----
+ *
+ * Sealing encrypts what may not leave yet, so that afterwards only the network is left to do. In between neither the
+ * loop may run nor anything else be sent on these links. */
+enum { TC_SEALED_ROOM = 1 << 20 };
+typedef struct tc_sealed { /* of several links, one after the other */
+    unsigned char *bytes;  /* TC_SEALED_ROOM of them, the owner's */
+    size_t size;
+} tc_sealed;
+/* Whether there is room for so many bytes. */
+bool tc_link_may_seal(size_t size, const tc_sealed *sealed);
+/* The link must be drained, and there must be room. */
+void tc_link_seal(tc_link *link, const unsigned char *bytes, size_t size, tc_sealed *sealed);
+void tc_sealed_send(tc_sealed *sealed);
+/* They never leave. Nothing can be sent on their links any more: TLS numbers its records. */
+void tc_sealed_discard(tc_sealed *sealed);
+
 /* Sends a refusal of the connection, and closes when it was sent or after two seconds. reason: NULL for the code's
  * text. */
 void tc_link_refuse(tc_link *link, tc_refusal_code code, const char *reason);

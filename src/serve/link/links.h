@@ -70,6 +70,7 @@ struct tc_link {
     bool is_uncut;      /* `in` may hold complete frames: reading paused for buffered output */
     unsigned char *out; /* buffered output: out_size bytes from out_at on */
     size_t out_at, out_size, out_room;
+    size_t out_sealed; /* the first so many are sealed: encrypted already */
     tc_holder *holder; /* NULL before a certificate was checked, and in plain text */
     unsigned way;      /* class of its address */
     tc_peer peer;

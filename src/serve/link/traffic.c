@@ -212,19 +212,31 @@ void tc_link_on_again(evutil_socket_t descriptor, short what, void *context) {
 
 /* ---- Writing: at once if possible; the rest is buffered and reading pauses ---- */
 
-static ptrdiff_t push(tc_link *link, const unsigned char *bytes, size_t size) {
-    if (link->ssl == NULL) {
-        ssize_t sent = send(link->descriptor, bytes, size, MSG_NOSIGNAL);
-        if (sent >= 0)
-            return sent;
-        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : FAILED;
-    }
+static ptrdiff_t push_plain(const tc_link *link, const unsigned char *bytes, size_t size) {
+    ssize_t sent = send(link->descriptor, bytes, size, MSG_NOSIGNAL);
+    if (sent >= 0)
+        return sent;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : FAILED;
+}
+
+static ptrdiff_t push_tls(const tc_link *link, const unsigned char *bytes, size_t size) {
     size_t sent = 0;
     tc_tls_forget_errors();
     if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
         return (ptrdiff_t)sent;
     int error = SSL_get_error(link->ssl, 0);
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? AGAIN : FAILED;
+}
+
+static ptrdiff_t push(tc_link *link, const unsigned char *bytes, size_t size) {
+    if (link->out_sealed > 0) { /* counted when it was sealed */
+        ptrdiff_t went = push_plain(link, bytes, size < link->out_sealed ? size : link->out_sealed);
+        link->out_sealed -= went > 0 ? (size_t)went : 0;
+        return went;
+    }
+    ptrdiff_t went = link->ssl == NULL ? push_plain(link, bytes, size) : push_tls(link, bytes, size);
+    link->links->figures.bytes_out += went > 0 ? (uint64_t)went : 0;
+    return went;
 }
 
 bool tc_link_want_write(tc_link *link, bool wanted) {
@@ -239,16 +251,16 @@ bool tc_link_want_write(tc_link *link, bool wanted) {
 /* Sends until the network is full. False: the link is dead. */
 static bool push_all(tc_link *link, const unsigned char *bytes, size_t size, size_t *sent) {
     for (*sent = 0; *sent < size;) {
+        bool is_plain = link->ssl == NULL || link->out_sealed > 0;
         ptrdiff_t went = push(link, bytes + *sent, size - *sent);
         if (went == AGAIN)
             return true;
         if (went <= 0) {
             tc_link_kill(link, TC_LINK_BROKEN,
-                         link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
+                         is_plain ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
             return false;
         }
         *sent += (size_t)went;
-        link->links->figures.bytes_out += (uint64_t)went;
     }
     return true;
 }
@@ -302,6 +314,83 @@ void tc_link_send(tc_link *link, const unsigned char *bytes, size_t size) {
 }
 
 bool tc_link_is_drained(const tc_link *link) { return link->out_size == 0; }
+
+/* ---- Sealing: a piece is its head and its bytes ---- */
+
+typedef struct sealed_piece {
+    tc_link *link;
+    size_t size;
+} sealed_piece;
+
+static size_t even(size_t size) {
+    return (size + sizeof(sealed_piece) - 1) / sizeof(sealed_piece) * sizeof(sealed_piece);
+}
+
+/* TLS adds 22 bytes to a record. A peer may ask for records of 512 bytes. */
+static size_t most_sealed(size_t size) { return size + size / 16 + 256; }
+
+static bool seal(tc_link *link, const unsigned char *bytes, size_t size, tc_held *held) {
+    size_t sent = 0;
+    if (link->ssl == NULL) {
+        memcpy(held->bytes, bytes, size);
+        held->size = size;
+        link->links->figures.bytes_out += size;
+        return true;
+    }
+    link->socket.held = held;
+    bool good = push_all(link, bytes, size, &sent);
+    link->socket.held = NULL;
+    if (good && sent < size)
+        tc_link_kill(link, TC_LINK_BROKEN, "its records are too short");
+    return good && sent == size;
+}
+
+bool tc_link_may_seal(size_t size, const tc_sealed *sealed) {
+    return size < TC_SEALED_ROOM && even(sizeof(sealed_piece) + most_sealed(size)) <= TC_SEALED_ROOM - sealed->size;
+}
+
+void tc_link_seal(tc_link *link, const unsigned char *bytes, size_t size, tc_sealed *sealed) {
+    tc_held held = {.bytes = sealed->bytes + sealed->size + sizeof(sealed_piece), .room = most_sealed(size)};
+    if (link->state != TC_LINK_OPEN || size == 0 || !seal(link, bytes, size, &held))
+        return;
+    sealed_piece head = {.link = link, .size = held.size};
+    memcpy(sealed->bytes + sealed->size, &head, sizeof head);
+    sealed->size += even(sizeof head + held.size);
+}
+
+static void send_piece(tc_link *link, const unsigned char *bytes, size_t size) {
+    if (link->state != TC_LINK_OPEN)
+        return;
+    ptrdiff_t went = push_plain(link, bytes, size);
+    if (went == FAILED) {
+        tc_link_kill(link, TC_LINK_BROKEN, strerror(errno));
+        return;
+    }
+    size_t sent = went == AGAIN ? 0 : (size_t)went;
+    link->out_sealed = size - sent;
+    if (sent < size)
+        keep_out(link, bytes + sent, size - sent);
+}
+
+static void forget_piece(tc_link *link, const unsigned char *bytes, size_t size) {
+    (void)bytes;
+    (void)size;
+    if (link->ssl != NULL)
+        SSL_set_quiet_shutdown(link->ssl, 1);
+}
+
+static void for_each_piece(tc_sealed *sealed, void (*act)(tc_link *link, const unsigned char *bytes, size_t size)) {
+    for (size_t at = 0; at < sealed->size;) {
+        sealed_piece head;
+        memcpy(&head, sealed->bytes + at, sizeof head);
+        act(head.link, sealed->bytes + at + sizeof head, head.size);
+        at += even(sizeof head + head.size);
+    }
+    sealed->size = 0;
+}
+
+void tc_sealed_send(tc_sealed *sealed) { for_each_piece(sealed, send_piece); }
+void tc_sealed_discard(tc_sealed *sealed) { for_each_piece(sealed, forget_piece); }
 
 static void forget_kept(tc_link *link) {
     free(link->out);

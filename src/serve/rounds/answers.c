@@ -17,30 +17,46 @@ bool tc_batch_reserve(tc_rounds *r) {
     return true;
 }
 
+typedef struct content { /* of a round's answers */
+    uint64_t round;
+    tc_answer_scalars scalars;
+    const double *answers;
+} content;
+
+static content last_of(const tc_rounds *r) {
+    return (content){.round = r->last, .scalars = r->scalars, .answers = r->answers};
+}
+
 /* Each component is an array over all members, so an agent's components are `stride` numbers apart. */
-static const double *gather(const tc_rounds *r, const tc_seat *seat) {
-    const double *from = r->answers + seat->first_coord;
+static const double *gather(const tc_rounds *r, const content *c, const tc_seat *seat) {
+    const double *from = c->answers + seat->first_coord;
     if (seat->stride == 1 || seat->states == 1)
         return from;
-    for (uint32_t c = 0; c < seat->states; c++)
-        r->one[c] = from[c * seat->stride];
+    for (uint32_t i = 0; i < seat->states; i++)
+        r->one[i] = from[i * seat->stride];
     return r->one;
 }
 
-static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned flags, unsigned char *bytes) {
+static size_t put_answer(const tc_rounds *r, const content *c, const tc_seat *seat, unsigned flags,
+                         unsigned char *bytes) {
     tc_answer answer = {.slot = seat->slot,
-                        .round = r->last,
+                        .round = c->round,
                         .flags = (uint16_t)flags,
-                        .step = r->scalars.step,
-                        .regularization = r->scalars.regularization,
+                        .step = c->scalars.step,
+                        .regularization = c->scalars.regularization,
                         .states = seat->states};
-    tc_answer_encode(&answer, gather(r, seat), bytes);
+    tc_answer_encode(&answer, gather(r, c, seat), bytes);
     return tc_answer_size(seat->states);
 }
 
+static size_t put_last(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
+    content last = last_of(r);
+    return put_answer(r, &last, seat, 0, bytes);
+}
+
 /* For the first sending only: the journal does not store flags. */
-static unsigned flags_of(const tc_rounds *r, const tc_seat *seat) {
-    return (seat->clamped == r->last ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
+static unsigned flags_of(const content *c, const tc_seat *seat) {
+    return (seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
 }
 
 static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
@@ -61,21 +77,18 @@ static void owe(tc_rounds *r, tc_party *party) {
     }
 }
 
-static void answer_party(tc_rounds *r, tc_party *party) {
+/* The answers of a connection, in r->batch. */
+static size_t put_answers(tc_rounds *r, const content *c, const tc_party *party) {
     size_t size = 0;
-    if (!tc_link_is_drained(party->link)) {
-        owe(r, party);
-        return;
-    }
     for (size_t i = 0; i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
         if (seat == NULL)
             continue;
-        size += put_answer(r, seat, flags_of(r, seat), r->batch + size);
+        size += put_answer(r, c, seat, flags_of(c, seat), r->batch + size);
         seat->is_held = false;
     }
     r->figures->answers += party->count;
-    tc_link_send(party->link, r->batch, size);
+    return size;
 }
 
 static void count_holds(tc_rounds *r) {
@@ -87,7 +100,6 @@ static void count_holds(tc_rounds *r) {
         if (seat->party == NULL)
             seat->is_held = false;
     }
-    r->held = 0;
 }
 
 static void fetch(const void *what, size_t size) {
@@ -108,14 +120,41 @@ static void look_ahead(const tc_rounds *r, const tc_ring *after) {
         fetch(&e->seats[next->one.seat - 1], sizeof *e->seats);
 }
 
-/* A failing link removes its own party and no other. */
-void tc_answers_all(tc_rounds *r) {
+/* If the commit fails, the run ends: what this changes in seats and figures does not matter then. A failing link
+ * removes its own party and no other. */
+tc_ring *tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
+    content next = {.round = k, .scalars = scalars, .answers = r->next_answers};
+    tc_ring *at, *after;
     if (r->held > 0)
         count_holds(r);
-    for (tc_ring *at = r->enrolment->seated.after, *after; at != &r->enrolment->seated; at = after) {
+    bool waits = tc_journal_is_under_way(r->settings.journal);
+    for (at = r->enrolment->seated.after; waits && at != &r->enrolment->seated; at = after) {
+        tc_party *party = (tc_party *)(void *)at;
         after = at->after;
         look_ahead(r, after);
-        answer_party(r, (tc_party *)(void *)at);
+        if (!tc_link_is_drained(party->link)) {
+            owe(r, party);
+            continue;
+        }
+        if (!tc_link_may_seal(party->bytes, &r->sealed))
+            break;
+        size_t size = put_answers(r, &next, party);
+        tc_link_seal(party->link, r->batch, size, &r->sealed);
+    }
+    return at;
+}
+
+void tc_answers_all(tc_rounds *r, tc_ring *unprepared) {
+    content last = last_of(r);
+    tc_sealed_send(&r->sealed);
+    for (tc_ring *at = unprepared, *after; at != &r->enrolment->seated; at = after) {
+        tc_party *party = (tc_party *)(void *)at;
+        after = at->after;
+        look_ahead(r, after);
+        if (tc_link_is_drained(party->link))
+            tc_link_send(party->link, r->batch, put_answers(r, &last, party));
+        else
+            owe(r, party);
     }
 }
 
@@ -126,7 +165,7 @@ void tc_answers_again(tc_rounds *r, tc_seat *seat) {
         return;
     }
     r->figures->answers_again++;
-    size_t size = put_answer(r, seat, 0, r->batch);
+    size_t size = put_last(r, seat, r->batch);
     tc_link_send(party->link, r->batch, size);
 }
 
@@ -140,7 +179,7 @@ void tc_answers_owed(tc_rounds *r, tc_party *party) {
         seat->is_owed = false;
         if (!tc_rounds_has_answer(r))
             continue;
-        size += put_answer(r, seat, 0, r->batch + size);
+        size += put_last(r, seat, r->batch + size);
         r->figures->answers++;
     }
     tc_link_send(party->link, r->batch, size);
@@ -157,7 +196,7 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
     tc_enrolled_encode(&enrolled, r->batch);
     size_t size = TC_ENROLLED_SIZE;
     if (tc_rounds_has_answer(r) && seat->answered < r->last) {
-        size += put_answer(r, seat, 0, r->batch + size);
+        size += put_last(r, seat, r->batch + size);
         r->figures->answers_again++;
     } else if (!tc_rounds_has_answer(r) && seat->answered + 1 < r->open) {
         size += put_lost(r, seat, r->batch + size);

@@ -39,6 +39,7 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
         return status;
     r->one = TC_NEW(arena, double, r->enrolment->most_states + 1);
     r->units = TC_NEW(arena, int64_t, r->enrolment->most_states + 1);
+    r->sealed.bytes = TC_NEW(arena, unsigned char, TC_SEALED_ROOM);
     r->is_surveying = settings->after_restore;
     if (event_assign(&r->late, settings->base, -1, 0, tc_late_on_time, r) != 0 ||
         event_assign(&r->ending, settings->base, -1, 0, tc_ending_on_time, r) != 0 ||

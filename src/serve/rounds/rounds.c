@@ -132,7 +132,10 @@ void tc_rounds_log_journal(tc_rounds *r, uint64_t round) {
            tc_log_round(round), tc_log_why(tc_journal_trouble(journal)));
 }
 
-static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars) {
+/* Answers are prepared while the disk works. unprepared: the first party for which there was no room. */
+static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars,
+                        tc_ring **unprepared) {
+    tc_journal *journal = r->settings.journal;
     tc_journal_round row = {.round = k,
                             .step = scalars.step,
                             .regularization = scalars.regularization,
@@ -144,9 +147,17 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_S
     memcpy(row.input, input, TC_INPUT_MAC);
     tc_cloud_half_save(r->half, r->snapshot);
     double began = tc_serve_now();
-    tc_status status = tc_journal_commit(r->settings.journal, &row);
+    tc_status status = tc_journal_commit_start(journal, &row);
+    double started = tc_serve_now(), prepared = started;
+    if (status == TC_OK) {
+        *unprepared = tc_answers_seal(r, k, scalars);
+        prepared = tc_serve_now();
+        status = tc_journal_commit_wait(journal);
+    }
     if (status == TC_OK)
-        tc_figures_commit(r->figures, tc_serve_now() - began);
+        tc_figures_commit(r->figures, started - began + tc_serve_now() - prepared);
+    else
+        tc_sealed_discard(&r->sealed);
     return status;
 }
 
@@ -163,6 +174,7 @@ static void take_over(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
     r->figures->phase = TC_PHASE_RUNNING;
     r->figures->round = k;
     r->figures->held += r->held;
+    r->held = 0;
 }
 
 static void go_on(tc_rounds *r, uint64_t k) {
@@ -182,6 +194,7 @@ static void go_on(tc_rounds *r, uint64_t k) {
 static void release(tc_rounds *r) {
     uint64_t k = r->open;
     unsigned char input[TC_STATES_MAC];
+    tc_ring *unprepared = NULL;
     tc_answer_scalars scalars;
     tc_engine_outcome outcome = TC_ENGINE_DONE;
     tc_status status = TC_OK;
@@ -196,7 +209,7 @@ static void release(tc_rounds *r) {
         return;
     }
     if (status == TC_OK) {
-        status = commit(r, k, input, scalars);
+        status = commit(r, k, input, scalars, &unprepared);
         if (status != TC_OK)
             tc_rounds_log_journal(r, k);
     }
@@ -206,7 +219,7 @@ static void release(tc_rounds *r) {
         return;
     }
     take_over(r, k, scalars);
-    tc_answers_all(r);
+    tc_answers_all(r, unprepared);
     go_on(r, k);
 }
 

@@ -1,8 +1,9 @@
 /* The loop of rounds: takes states, releases a round, writes it to the journal, answers.
  *
- *     collect states -> (a tick) -> tc_cloud_half_round -> tc_journal_commit, durable -> answers
+ *     collect states -> (a tick) -> tc_cloud_half_round -> commit, durable -> answers
  *
- * No byte of an answer leaves before its round is in the journal. A lost answer is sent again as it was; nothing is
+ * No byte of an answer leaves before its round is durable in the journal. While the disk works, answers are encoded and
+ * encrypted, and held back. A lost answer is sent again as it was; nothing is
  * computed twice. A connection that does not read is skipped until it has room, and then gets the last answer.
  *
  * Everything runs in the thread of the event base, except the drawing of noise. When the run ends or cannot go on, the
@@ -133,6 +134,7 @@ struct tc_rounds {
     uint64_t most_answered; /* by what agents said, or the journal's last round */
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
+    tc_sealed sealed;               /* answers that wait for the commit */
     unsigned char *snapshot;        /* of the cloud half */
     size_t snapshot_size;
     double *one;          /* scratch: an agent's own components */
@@ -170,8 +172,12 @@ void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context);
 bool tc_batch_reserve(tc_rounds *r) TC_MUST_USE; /* room for the answers of the largest connection */
 /* Tells an agent that it is enrolled. The party may be gone afterwards. */
 void tc_answers_enrolled(tc_rounds *r, tc_seat *seat);
-/* Sends the last answer: to all enrolled agents; to one agent again; to the agents of a connection that was skipped. */
-void tc_answers_all(tc_rounds *r);
+/* Prepares the answers of round k, which are in next_answers, as far as there is room. Returns the first party
+ * without. */
+tc_ring *tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) TC_MUST_USE;
+/* Sends the last answer: to all enrolled agents, from this party on without preparation; to one agent again; to the
+ * agents of a connection that was skipped. */
+void tc_answers_all(tc_rounds *r, tc_ring *unprepared);
 void tc_answers_again(tc_rounds *r, tc_seat *seat);
 void tc_answers_owed(tc_rounds *r, tc_party *party);
 
