@@ -79,14 +79,14 @@ function(tacit_folder_tests name)
 endfunction()
 
 # The library of src/a/b is tc_a_b. What lies in a folder that is declared inside this one is not part of this library,
-# nor is a main.c, which belongs to a program.
+# nor is a main.c, which belongs to a program, or an mpi.c, which belongs to tacit-mpi.
 function(tacit_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
   get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
   foreach(inside IN LISTS folders)
     list(FILTER sources EXCLUDE REGEX "/src/${inside}/")
   endforeach()
-  list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+  list(FILTER sources EXCLUDE REGEX "/(main|mpi)\\.c$")
   string(REPLACE / _ library tc_${name})
   add_library(${library} STATIC ${sources})
   tacit_compile(${library})

@@ -33,6 +33,15 @@ tacit_compile(tacit_command)
 target_link_libraries(tacit_command PRIVATE tc_cli)
 set_target_properties(tacit_command PROPERTIES OUTPUT_NAME tacit)
 
+# The same command whose runs may be spread over ranks, where there is MPI: docs/scale.md.
+if(TACIT_MPI)
+  add_executable(tacit_mpi src/cli/main.c src/base/ranks/mpi.c)
+  tacit_compile(tacit_mpi)
+  target_link_libraries(tacit_mpi PRIVATE tc_cli PkgConfig::mpi)
+  set_target_properties(tacit_mpi PROPERTIES OUTPUT_NAME tacit-mpi)
+  install(TARGETS tacit_mpi)
+endif()
+
 # The commands of a cloud and of agents alone, without what is for studies: tests/cli/test_node.py. Not installed.
 add_executable(tacit_node src/cli/network/main.c)
 tacit_compile(tacit_node)

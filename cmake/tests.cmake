@@ -163,3 +163,11 @@ foreach(name api_test_failing_api api_test_failing_api_long)
   target_link_options(${name} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
   target_link_options(${name} PRIVATE -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)
 endforeach()
+
+# Runs that are spread over ranks, where there is MPI: tests/ranks.
+if(TACIT_MPI)
+  add_executable(ranks_interface tests/ranks/interface.c src/base/ranks/mpi.c)
+  tacit_compile(ranks_interface)
+  target_link_libraries(ranks_interface PRIVATE tc_base PkgConfig::mpi)
+  tacit_folder_tests(ranks)
+endif()

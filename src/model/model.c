@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "base/ranks/ranks.h"
 #include "base/search.h"
 
 #include <math.h>
@@ -15,6 +16,13 @@ const tc_family *tc_family_of_coord(const tc_model *model, size_t coord) {
     size_t next;
     TC_SEARCH(next, 1, model->family_count, model->families[next].first_coord <= coord);
     return &model->families[next - 1];
+}
+
+void tc_family_hold(tc_family *family, size_t number) {
+    size_t first = 0, end = 0;
+    tc_ranks_share(number, (family->count + TC_MEMBER_BLOCK - 1) / TC_MEMBER_BLOCK, &first, &end);
+    family->held_first = first * TC_MEMBER_BLOCK;
+    family->held_end = end * TC_MEMBER_BLOCK < family->count ? end * TC_MEMBER_BLOCK : family->count;
 }
 
 void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member) {

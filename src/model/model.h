@@ -104,11 +104,14 @@ typedef struct tc_set_piece { /* one `private set` or `public set` line; X_i is 
     tc_span span;
 } tc_set_piece;
 
+enum { TC_MEMBER_BLOCK = 2048 }; /* members of a family that are handled together, and held by one rank */
+
 typedef struct tc_family {
     const char *name;
     bool is_family; /* declared by `agents`; its members are name[1], name[2], ... */
     size_t count;
-    size_t first_agent; /* number of member 0 among all agents */
+    size_t held_first, held_end; /* of its members, those that this rank holds: whole blocks (base/ranks/ranks.h) */
+    size_t first_agent;          /* number of member 0 among all agents */
     size_t first_coord;
     size_t dim;                      /* n_i */
     const char *const *member_names; /* from a text column `name`; NULL: made from the family's */
@@ -223,6 +226,9 @@ typedef struct tc_model {
     tc_schedule schedule;
     struct tc_syntax *syntax; /* the parsed file, kept for tc_split */
 } tc_model;
+
+/* Which members of family number `number` this rank holds; count is known. All, where there are no others. */
+void tc_family_hold(tc_family *family, size_t number);
 
 /* The half-space that everybody knows; NULL: the box is all that is public. */
 static inline const tc_set_piece *tc_public_set(const tc_family *family) {

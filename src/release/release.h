@@ -114,7 +114,7 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
  *            for every block: take, entries     the block's J-hat
  *   STATES:  for every block: take, states      the block's x-hat
  *   close                                       wipes what is left */
-enum { TC_RELEASE_BLOCK = 2048 };
+enum { TC_RELEASE_BLOCK = TC_MEMBER_BLOCK };
 
 typedef struct tc_release_worker tc_release_worker;
 

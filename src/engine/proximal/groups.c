@@ -110,7 +110,8 @@ static tc_coef *coefs_of(const some *s, const tc_coef *coefs, size_t count) {
 static tc_family *family_of(const some *s, const tc_family *whole) {
     tc_family *made = TC_NEW(s->arena, tc_family, 1);
     *made = *whole;
-    made->count = s->count;
+    made->count = made->held_end = s->count;
+    made->held_first = 0;
     made->columns = TC_NEW(s->arena, tc_column, whole->column_count);
     for (size_t d = 0; d < whole->column_count; d++) {
         made->columns[d] = whole->columns[d];

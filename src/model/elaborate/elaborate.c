@@ -407,6 +407,7 @@ static void lay_out(tc_model *model) {
         tc_family *family = &model->families[f];
         family->first_agent = model->agent_count;
         family->first_coord = model->state_count;
+        tc_family_hold(family, f);
         model->agent_count += family->count;
         model->state_count += family->count * family->dim;
     }

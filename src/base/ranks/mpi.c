@@ -1,0 +1,202 @@
+/* Ranks by MPI, for the program tacit-mpi alone. */
+#include "base/ranks/ranks.h"
+
+#include "base/machine.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct {
+    MPI_Comm work; /* all calls but tc_ranks_meet */
+    MPI_Comm ends; /* tc_ranks_meet: it may be called while other ranks are in a call of `work` */
+    size_t count, mine;
+    bool is_parted;
+} all = {.count = 1};
+
+static const double SECONDS_TO_MEET = 5;
+enum { MOST_AT_ONCE = 1 << 24 }; /* items or bytes: MPI counts in int */
+
+/* ---- start and end ---- */
+
+static void on_error(MPI_Comm *communicator, int *code, ...) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    (void)communicator;
+    (void)MPI_Error_string(*code, text, &length);
+    (void)fprintf(stderr, "tacit: rank %zu: another rank cannot be reached: %.*s\n", all.mine, length, text);
+    tc_ranks_abort(3);
+}
+
+void tc_ranks_begin(int *argc, char ***argv) {
+    int given = 0, count = 1, mine = 0;
+    MPI_Errhandler handler;
+    (void)MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given);
+    (void)MPI_Comm_dup(MPI_COMM_WORLD, &all.work);
+    (void)MPI_Comm_dup(MPI_COMM_WORLD, &all.ends);
+    (void)MPI_Comm_create_errhandler(on_error, &handler);
+    (void)MPI_Comm_set_errhandler(all.work, handler);
+    (void)MPI_Comm_set_errhandler(all.ends, handler);
+    (void)MPI_Comm_size(all.work, &count);
+    (void)MPI_Comm_rank(all.work, &mine);
+    all.count = (size_t)count;
+    all.mine = (size_t)mine;
+}
+
+void tc_ranks_end(void) { (void)MPI_Finalize(); }
+
+void tc_ranks_abort(int exit_code) {
+    (void)fflush(NULL);
+    (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
+    exit(exit_code);
+}
+
+size_t tc_ranks_count(void) { return all.is_parted ? 1 : all.count; }
+size_t tc_ranks_mine(void) { return all.is_parted ? 0 : all.mine; }
+void tc_ranks_part(void) { all.is_parted = true; }
+void tc_ranks_join(void) {
+    all.is_parted = false;
+    tc_ranks_barrier();
+}
+
+/* ---- numbers ---- */
+
+static void reduce(void *numbers, size_t count, size_t size, MPI_Datatype type, MPI_Op operation) {
+    for (size_t done = 0; tc_ranks_several() && done < count; done += MOST_AT_ONCE) {
+        size_t now = count - done < MOST_AT_ONCE ? count - done : MOST_AT_ONCE;
+        (void)MPI_Allreduce(MPI_IN_PLACE, (char *)numbers + done * size, (int)now, type, operation, all.work);
+    }
+}
+
+void tc_ranks_sum(uint64_t *numbers, size_t count) { reduce(numbers, count, sizeof *numbers, MPI_UINT64_T, MPI_SUM); }
+
+/* What MPI_MAX does with NAN is not said. */
+static void larger(void *from, void *into, int *count, MPI_Datatype *type) {
+    const double *a = from;
+    double *b = into;
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        b[i] = a[i] != a[i] || a[i] > b[i] ? a[i] : b[i];
+}
+
+void tc_ranks_largest(double *numbers, size_t count) {
+    static MPI_Op operation = MPI_OP_NULL;
+    if (tc_ranks_several() && operation == MPI_OP_NULL)
+        (void)MPI_Op_create(larger, 1, &operation);
+    reduce(numbers, count, sizeof *numbers, MPI_DOUBLE, operation);
+}
+
+/* ---- bytes ---- */
+
+void tc_ranks_broadcast(void *bytes, size_t count, size_t from) {
+    for (size_t done = 0; tc_ranks_several() && done < count; done += MOST_AT_ONCE) {
+        size_t now = count - done < MOST_AT_ONCE ? count - done : MOST_AT_ONCE;
+        (void)MPI_Bcast((char *)bytes + done, (int)now, MPI_BYTE, (int)from, all.work);
+    }
+}
+
+/* Small arrays in one call; of large ones each rank's piece in turn, since counts of MPI are small. */
+void tc_ranks_gather(void *items, const size_t *ends, size_t size) {
+    size_t ranks = tc_ranks_count(), total = ranks == 1 ? 0 : ends[ranks - 1] * size;
+    int counts[128], places[128];
+    if (ranks == 1)
+        return;
+    if (ranks > sizeof counts / sizeof counts[0] || total > MOST_AT_ONCE) {
+        for (size_t r = 0, first = 0; r < ranks; first = ends[r++])
+            tc_ranks_broadcast((char *)items + first * size, (ends[r] - first) * size, r);
+        return;
+    }
+    for (size_t r = 0, first = 0; r < ranks; first = ends[r++]) {
+        places[r] = (int)(first * size);
+        counts[r] = (int)((ends[r] - first) * size);
+    }
+    (void)MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, items, counts, places, MPI_BYTE, all.work);
+}
+
+static void send(const char *bytes, size_t count, size_t to) {
+    for (size_t done = 0; done < count; done += MOST_AT_ONCE) {
+        size_t now = count - done < MOST_AT_ONCE ? count - done : MOST_AT_ONCE;
+        (void)MPI_Send(bytes + done, (int)now, MPI_BYTE, (int)to, 0, all.work);
+    }
+}
+
+static void receive(char *bytes, size_t count, size_t from) {
+    for (size_t done = 0; done < count; done += MOST_AT_ONCE) {
+        size_t now = count - done < MOST_AT_ONCE ? count - done : MOST_AT_ONCE;
+        (void)MPI_Recv(bytes + done, (int)now, MPI_BYTE, (int)from, 0, all.work, MPI_STATUS_IGNORE);
+    }
+}
+
+void tc_ranks_bring(void *bytes, size_t count, size_t from) {
+    if (from == 0 || !tc_ranks_several())
+        return;
+    if (all.mine == from)
+        send(bytes, count, 0);
+    else if (all.mine == 0)
+        receive(bytes, count, from);
+}
+
+void tc_ranks_chain_take(void *bytes, size_t count) {
+    if (tc_ranks_several() && all.mine > 0)
+        receive(bytes, count, all.mine - 1);
+}
+
+void tc_ranks_chain_pass(void *bytes, size_t count) {
+    if (tc_ranks_several() && all.mine + 1 < all.count)
+        send(bytes, count, all.mine + 1);
+    tc_ranks_broadcast(bytes, count, all.count - 1);
+}
+
+void tc_ranks_barrier(void) {
+    if (tc_ranks_several())
+        (void)MPI_Barrier(all.work);
+}
+
+/* ---- agreement ---- */
+
+tc_status tc_ranks_agree(tc_status status) {
+    struct {
+        int has_none, rank; /* the smallest: a failure before none, then the first rank */
+    } mine = {.has_none = status == TC_OK, .rank = (int)all.mine}, first = mine;
+    if (!tc_ranks_several())
+        return status;
+    (void)MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, all.work);
+    tc_ranks_broadcast(&status, sizeof status, (size_t)first.rank);
+    return status;
+}
+
+/* Waits without work: other ranks may use this processor. False where the time is over. */
+static bool wait_for(MPI_Request *request, bool for_ever) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    double until = tc_seconds() + SECONDS_TO_MEET;
+    int done = 0;
+    for (;;) {
+        (void)MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done || (!for_ever && tc_seconds() > until))
+            return done != 0;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+tc_rank_voice tc_ranks_meet(int *exit_code) {
+    MPI_Request request;
+    int mine = *exit_code, *codes = NULL;
+    size_t first = 0;
+    all.is_parted = false;
+    if (all.count == 1)
+        return TC_RANK_PRINTS;
+    codes = calloc(all.count, sizeof *codes);
+    if (codes == NULL)
+        return TC_RANK_FAILED_ALONE;
+    (void)MPI_Iallgather(&mine, 1, MPI_INT, codes, 1, MPI_INT, all.ends, &request);
+    if (!wait_for(&request, mine == 0))
+        return TC_RANK_FAILED_ALONE; /* codes stay: MPI may still write them */
+    for (size_t r = 1; r < all.count; r++)
+        first = codes[r] > codes[first] ? r : first;
+    *exit_code = codes[first];
+    free(codes);
+    return first == all.mine ? TC_RANK_PRINTS : TC_RANK_IS_SILENT;
+}
