@@ -1,4 +1,5 @@
 /* The two drivers of a round. Both call the method through its table, in the order of method.h, with the same bits. */
+#include "base/ranks/ranks.h"
 #include "engine/inside.h"
 
 #include <string.h>
@@ -91,15 +92,25 @@ tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) 
 
 /* ---- large ensembles --------------------------------------------------------------------------------------------- */
 
-/* A team processes blocks of members, and all work on a block happens while it is in the cache. A pass over the members
+/* A team processes the blocks of members that this rank holds, and all work on a block happens while it is in the cache. A pass over the members
  * costs more than what is computed in it, so where the method allows, a round has one: each block is answered, steps,
  * and is measured for the next round. No number depends on which thread does which block: sums of the release are sums
  * of integers, sums over released states are kept by block and added in the order of the blocks, and noise is drawn by
- * address. */
+ * address. For the same reasons none depends on how many ranks there are. Ranks tell each other sums, and after each
+ * pass what failed, so that all go the same way. */
 
 typedef struct member_block {
     size_t family, number;
+    size_t among_all; /* its number among the blocks of all ranks */
 } member_block;
+
+typedef struct first_failure { /* of a pass */
+    size_t block; /* among all; SIZE_MAX: none */
+    size_t family, member;
+    tc_status status; /* TC_OK: a state ceased to be finite or was not proved */
+    tc_status ahead;  /* of measuring the next round */
+    bool is_unproved;
+} first_failure;
 
 typedef struct block_worker {
     double **p;       /* [component][k] */
@@ -129,6 +140,9 @@ struct tc_large {
     bool all_early;      /* no second pass */
     block_pass pass;
     uint64_t ahead; /* the round that is measured while the one before is answered; 0 for none */
+    tc_status ahead_status;
+    first_failure *failures; /* by rank */
+    size_t *ends;
 };
 
 enum {
@@ -137,19 +151,22 @@ enum {
     MANY_PARTS = 64     /* as long as so many parts remain that all threads end at about the same time */
 };
 
+static size_t blocks_up_to(size_t member) { return (member + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK; }
+
 static void list_blocks(tc_engine *engine, tc_large *large) {
     const tc_model *model = engine->model;
-    size_t count = 0, gathered = 0, blocks = 0;
+    size_t count = 0, gathered = 0, blocks = 0, before = 0;
     for (size_t f = 0; f < model->family_count; f++)
-        count += (model->families[f].count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK;
+        count += blocks_up_to(model->families[f].held_end) - model->families[f].held_first / TC_RELEASE_BLOCK;
     large->blocks = TC_NEW(engine->arena, member_block, count);
     large->parts = TC_NEW(engine->arena, size_t, count + 1);
     size_t together = count / MANY_PARTS < MOST_BLOCKS ? count / MANY_PARTS : MOST_BLOCKS;
     count = 0;
-    for (size_t f = 0; f < model->family_count; f++)
-        for (size_t first = 0; first < model->families[f].count; first += TC_RELEASE_BLOCK) {
-            size_t left = model->families[f].count - first;
-            large->blocks[count++] = (member_block){f, first / TC_RELEASE_BLOCK};
+    for (size_t f = 0; f < model->family_count; before += blocks_up_to(model->families[f++].count))
+        for (size_t first = model->families[f].held_first; first < model->families[f].held_end;
+             first += TC_RELEASE_BLOCK) {
+            size_t left = model->families[f].count - first, number = first / TC_RELEASE_BLOCK;
+            large->blocks[count++] = (member_block){f, number, before + number};
             blocks++;
             gathered += (left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK) * model->families[f].dim;
             if (gathered >= PART_STATES && blocks >= together) {
@@ -173,6 +190,10 @@ tc_large *tc_large_new(tc_engine *engine) {
     tc_large *made = TC_NEW(engine->arena, tc_large, 1);
     size_t dim = 0;
     list_blocks(engine, made);
+    made->failures = TC_NEW(engine->arena, first_failure, tc_ranks_count());
+    made->ends = TC_NEW(engine->arena, size_t, tc_ranks_count());
+    for (size_t r = 0; r < tc_ranks_count(); r++)
+        made->ends[r] = r + 1;
     made->answers_early = TC_NEW(engine->arena, bool, model->family_count);
     made->all_early = true;
     for (size_t f = 0; f < model->family_count; f++) {
@@ -350,17 +371,48 @@ static void go_through(tc_engine *engine, block_pass which) {
             do_part(engine, 0, i);
 }
 
-/* The failure of the first block that failed, on any thread: an error of the release, or a state. */
-static tc_status find_failure(const tc_engine *engine, tc_not_finite *failure) {
-    const block_worker *first = &engine->large->workers[0];
-    for (size_t w = 1; w < engine->workers; w++)
-        if (engine->large->workers[w].failed_block < first->failed_block)
-            first = &engine->large->workers[w];
-    if (first->failed_block == SIZE_MAX || first->status != TC_OK)
-        return first->status;
-    *failure = (tc_not_finite){.what = TC_STATE_NOT_FINITE,
-                               .family = engine->large->blocks[first->failed_block].family,
-                               .member = first->member};
+static first_failure failure_of_threads(const tc_engine *engine) {
+    const tc_large *large = engine->large;
+    const block_worker *first = &large->workers[0];
+    first_failure found = {.block = SIZE_MAX, .is_unproved = engine->is_unproved};
+    for (size_t w = 0; w < engine->workers; w++) {
+        if (large->workers[w].failed_block < first->failed_block)
+            first = &large->workers[w];
+        if (found.ahead == TC_OK)
+            found.ahead = large->workers[w].ahead;
+    }
+    found.status = first->status;
+    if (first->failed_block == SIZE_MAX)
+        return found;
+    const member_block *block = &large->blocks[first->failed_block];
+    found.block = block->among_all;
+    found.family = block->family;
+    found.member = first->member;
+    return found;
+}
+
+/* The failure of the first block that failed, on any thread of any rank: an error of the release, or a state. opened:
+ * of the round, or of the round ahead. */
+static tc_status find_failure(tc_engine *engine, tc_status opened, tc_not_finite *failure) {
+    tc_large *large = engine->large;
+    first_failure mine = failure_of_threads(engine), first;
+    size_t ranks = tc_ranks_count();
+    if (opened != TC_OK)
+        mine.block = 0, mine.status = opened;
+    large->failures[tc_ranks_mine()] = mine;
+    tc_ranks_gather(large->failures, large->ends, sizeof *large->failures);
+    first = large->failures[0];
+    for (size_t r = 1; r < ranks; r++) {
+        tc_status ahead = first.ahead != TC_OK ? first.ahead : large->failures[r].ahead;
+        if (large->failures[r].block < first.block)
+            first = large->failures[r];
+        first.ahead = ahead;
+    }
+    large->ahead_status = first.ahead;
+    if (first.block == SIZE_MAX || first.status != TC_OK)
+        return first.status;
+    engine->is_unproved = first.is_unproved;
+    *failure = (tc_not_finite){.what = TC_STATE_NOT_FINITE, .family = first.family, .member = first.member};
     return TC_OK;
 }
 
@@ -376,36 +428,31 @@ static tc_status open_round(tc_engine *engine, uint64_t k) {
 static tc_status measure_now(tc_engine *engine, uint64_t k) {
     tc_not_finite none = {0};
     tc_status status = open_round(engine, k);
-    if (status != TC_OK)
-        return status;
-    go_through(engine, PASS_MEASURE);
-    return find_failure(engine, &none);
-}
-
-static tc_status measured_ahead(const tc_engine *engine) {
-    tc_status status = TC_OK;
-    for (size_t w = 0; w < engine->workers && status == TC_OK; w++)
-        status = engine->large->workers[w].ahead;
-    return status;
+    if (status == TC_OK)
+        go_through(engine, PASS_MEASURE);
+    return find_failure(engine, status, &none);
 }
 
 static tc_status measure(tc_engine *engine, uint64_t k) {
-    tc_status status = engine->large->ahead == k ? measured_ahead(engine) : measure_now(engine, k);
+    tc_status status = engine->large->ahead == k ? engine->large->ahead_status : measure_now(engine, k);
     if (status == TC_OK && engine->plan->placement != TC_PLACEMENT_STATES)
         status = tc_release_close_sums(engine->release, engine->released);
     return status;
 }
 
-/* Opens round k + 1 for the pass that answers round k. Where that fails, the next round opens it, or fails. */
-static void open_ahead(tc_engine *engine, uint64_t k) {
+/* Opens round k + 1 for the pass that answers round k. Where that fails, the next round opens it, or fails; of several
+ * ranks one may fail, so then this round does. */
+static tc_status open_ahead(tc_engine *engine, uint64_t k) {
     engine->large->ahead = 0;
     if (!engine->method->measures_ahead || engine->agents == NULL || (double)k >= engine->plan->rounds)
-        return;
+        return TC_OK;
     tc_release_close(engine->release);
-    if (open_round(engine, k + 1) == TC_OK)
+    tc_status status = open_round(engine, k + 1);
+    if (status == TC_OK)
         engine->large->ahead = k + 1;
     for (size_t w = 0; w < engine->workers; w++)
         engine->large->workers[w].ahead = TC_OK;
+    return tc_ranks_several() ? status : TC_OK;
 }
 
 static tc_status do_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) {
@@ -420,10 +467,10 @@ static tc_status do_round(tc_engine *engine, uint64_t k, tc_not_finite *failure)
         *failure = (tc_not_finite){.what = TC_CONSTRAINT_NOT_FINITE, .row = row};
         return TC_OK;
     }
-    open_ahead(engine, k);
+    status = open_ahead(engine, k);
     if (!engine->large->all_early)
         go_through(engine, PASS_ANSWER);
-    return find_failure(engine, failure);
+    return find_failure(engine, status, failure);
 }
 
 tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) {

@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include "base/ranks/ranks.h"
 #include "engine/inside.h"
 #include "plan/placement/placement.h"
 
@@ -62,7 +63,8 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_de
 static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings,
                          tc_engine_kind kind, const char **why) {
     tc_driver driver = kind.driver;
-    bool large = driver == TC_DRIVER_AUTO ? is_large(engine->model) : driver == TC_DRIVER_LARGE;
+    bool large =
+        driver == TC_DRIVER_AUTO ? tc_ranks_several() || is_large(engine->model) : driver == TC_DRIVER_LARGE;
     engine->is_large = large;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);
@@ -202,13 +204,16 @@ tc_status tc_engine_round(tc_engine *engine) {
     return engine->broken;
 }
 
-/* Asking the monitor may cost more than a round, so it is asked only after this much work. */
+/* Asking the monitor may cost more than a round, so it is asked only after this much work. All ranks stop where one is
+ * asked to. */
 static bool is_stopped(tc_engine *engine, const tc_monitor *monitor) {
     engine->unasked += engine->work;
     if (engine->unasked < ASK_AFTER)
         return false;
     engine->unasked = 0;
-    return tc_interrupted(monitor);
+    uint64_t stops = tc_interrupted(monitor);
+    tc_ranks_sum(&stops, 1);
+    return stops > 0;
 }
 
 tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor *monitor, tc_engine_outcome *outcome) {

@@ -1,10 +1,12 @@
 #include "lab/lab.h"
 
+#include "base/ranks/ranks.h"
 #include "base/search.h"
 #include "calculus/tape/tape.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- which rounds are kept ---- */
 
@@ -58,6 +60,7 @@ typedef struct family_functions { /* f_i, where there is one, and the bodies of 
     bool has_objective;
     size_t *sums; /* numbers in the model of the bodies that follow */
     size_t body_count;
+    size_t first_pack; /* where its sums begin among measure->packs */
 } family_functions;
 
 struct tc_measure {
@@ -70,6 +73,13 @@ struct tc_measure {
     double *values; /* TC_LANES for each root of a family */
     double **out, **outer_out;
     const double **state, **data;
+    /* Sums over TC_LANES members, by family, pack and root, as bits; then the coordinates that constraints name. Ranks
+     * fill in what they hold, and all add up in the same order. */
+    uint64_t *packs;
+    size_t pack_count;
+    size_t *named; /* coordinates */
+    size_t named_count;
+    double *coords; /* several ranks: those coordinates, at their places; NULL: one rank */
 };
 
 static family_functions family_compile(tc_arena *arena, const tc_model *model, size_t f) {
@@ -105,6 +115,8 @@ static void make_room(tc_measure *measure, tc_arena *arena) {
         work = larger(work, tc_tape_work(functions->tape));
         roots = larger(roots, tc_tape_root_count(functions->tape));
     }
+    measure->packs = TC_NEW(arena, uint64_t, measure->pack_count + measure->named_count);
+    measure->coords = tc_ranks_several() ? TC_NEW(arena, double, measure->model->state_count) : NULL;
     measure->sums = TC_NEW(arena, double, measure->model->sum_count + 1);
     measure->work = TC_NEW(arena, double, work + 1);
     measure->values = TC_NEW(arena, double, roots *TC_LANES + 1);
@@ -116,13 +128,28 @@ static void make_room(tc_measure *measure, tc_arena *arena) {
     measure->data = TC_NEW(arena, const double *, columns + 1);
 }
 
+/* The coordinates of members that other ranks may hold. */
+static void list_named(tc_measure *measure, tc_arena *arena) {
+    const tc_dag *dag = measure->model->dag;
+    for (size_t i = 0; tc_ranks_several() && i < dag->count; i++)
+        if (dag->nodes[i].op == TC_COORD)
+            TC_PUSH(arena, measure->named, measure->named_count, (size_t)dag->nodes[i].u.index);
+}
+
 tc_measure *tc_measure_new(tc_arena *arena, const tc_model *model, const tc_reference *reference) {
     tc_measure *measure = TC_NEW(arena, tc_measure, 1);
     measure->model = model;
     measure->reference = reference;
     measure->families = TC_NEW(arena, family_functions, model->family_count);
-    for (size_t f = 0; f < model->family_count; f++)
-        measure->families[f] = family_compile(arena, model, f);
+    for (size_t f = 0; f < model->family_count; f++) {
+        family_functions *functions = &measure->families[f];
+        *functions = family_compile(arena, model, f);
+        functions->first_pack = measure->pack_count;
+        if (functions->tape != NULL)
+            measure->pack_count +=
+                (functions->family->count + TC_LANES - 1) / TC_LANES * tc_tape_root_count(functions->tape);
+    }
+    list_named(measure, arena);
     if (model->constraint_count > 0) {
         tc_expr *roots = TC_NEW(arena, tc_expr, model->constraint_count);
         for (size_t j = 0; j < model->constraint_count; j++)
@@ -140,23 +167,56 @@ static double lanes_sum(const double *values, size_t lanes) {
     return sum;
 }
 
-/* Adds the members' objectives to *objective, and their terms to the inner sums. */
-static void add_family(tc_measure *measure, const family_functions *functions, const double *x, double *objective) {
+/* Evaluates the members that this rank holds. */
+static void sum_packs(tc_measure *measure, const family_functions *functions, const double *x) {
     const tc_family *family = functions->family;
+    size_t roots = functions->tape == NULL ? 0 : tc_tape_root_count(functions->tape);
     tc_inputs inputs = {.state = measure->state, .data = measure->data};
-    for (size_t first = 0; functions->tape != NULL && first < family->count; first += TC_LANES) {
+    for (size_t first = family->held_first; roots > 0 && first < family->held_end; first += TC_LANES) {
         size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        uint64_t *pack = measure->packs + functions->first_pack + first / TC_LANES * roots;
         for (size_t c = 0; c < family->dim; c++)
             measure->state[c] = x + tc_coord_of(family, first, c);
         for (size_t d = 0; d < family->column_count; d++)
             measure->data[d] = family->columns[d].values == NULL ? NULL : family->columns[d].values + first;
         tc_tape_eval(functions->tape, &inputs, lanes, measure->work, measure->out);
-        size_t root = 0;
-        if (functions->has_objective)
-            *objective += lanes_sum(measure->out[root++], lanes);
-        for (size_t b = 0; b < functions->body_count; b++)
-            measure->sums[functions->sums[b]] += lanes_sum(measure->out[root++], lanes);
+        for (size_t root = 0; root < roots; root++) {
+            double sum = lanes_sum(measure->out[root], lanes);
+            memcpy(&pack[root], &sum, sizeof sum);
+        }
     }
+}
+
+/* The coordinates, with those that constraints name in place. */
+static const double *share_packs(tc_measure *measure, const double *x) {
+    uint64_t *named = measure->packs + measure->pack_count;
+    if (measure->coords == NULL)
+        return x;
+    for (size_t i = 0; i < measure->named_count; i++) {
+        const tc_family *family = tc_family_of_coord(measure->model, measure->named[i]);
+        if (tc_holds(family, (measure->named[i] - family->first_coord) % family->count))
+            memcpy(&named[i], &x[measure->named[i]], sizeof *named);
+    }
+    tc_ranks_sum(measure->packs, measure->pack_count + measure->named_count);
+    for (size_t i = 0; i < measure->named_count; i++)
+        memcpy(&measure->coords[measure->named[i]], &named[i], sizeof *named);
+    return measure->coords;
+}
+
+/* Adds the members' objectives to *objective, and their terms to the inner sums: in the order of the members. */
+static void add_family(tc_measure *measure, const family_functions *functions, double *objective) {
+    size_t roots = functions->tape == NULL ? 0 : tc_tape_root_count(functions->tape);
+    const uint64_t *next = measure->packs + functions->first_pack;
+    for (size_t first = 0; roots > 0 && first < functions->family->count; first += TC_LANES)
+        for (size_t root = 0; root < roots; root++) {
+            bool is_objective = functions->has_objective && root == 0;
+            double sum;
+            memcpy(&sum, next++, sizeof sum);
+            if (is_objective)
+                *objective += sum;
+            else
+                measure->sums[functions->sums[root - functions->has_objective]] += sum;
+        }
 }
 
 double tc_squared_distance(const double *a, const double *b, size_t count) {
@@ -173,12 +233,16 @@ void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_r
     row->max_violation = 0;
     for (size_t r = 0; r < model->sum_count; r++)
         measure->sums[r] = 0;
+    memset(measure->packs, 0, (measure->pack_count + measure->named_count) * sizeof *measure->packs);
     for (size_t f = 0; f < model->family_count; f++)
-        add_family(measure, &measure->families[f], x, &row->objective);
+        sum_packs(measure, &measure->families[f], x);
+    const double *coords = share_packs(measure, x);
+    for (size_t f = 0; f < model->family_count; f++)
+        add_family(measure, &measure->families[f], &row->objective);
     for (size_t j = 0; j < model->constraint_count; j++)
         measure->outer_out[j] = &row->constraints[j];
     if (measure->outer != NULL)
-        tc_tape_eval(measure->outer, &(tc_inputs){.coords = x, .sums = measure->sums}, 1, measure->work,
+        tc_tape_eval(measure->outer, &(tc_inputs){.coords = coords, .sums = measure->sums}, 1, measure->work,
                      measure->outer_out);
     for (size_t j = 0; j < model->constraint_count; j++) {
         double violation = model->constraints[j].is_equality ? fabs(row->constraints[j]) : row->constraints[j];

@@ -2,6 +2,7 @@
 #include "lab/lab.h"
 
 #include "base/machine.h"
+#include "base/ranks/ranks.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -30,7 +31,13 @@ const char *tc_lab_run_id(tc_arena *arena) {
     char text[32] = "";
     if (gmtime_r(&seconds, &parts) != NULL)
         (void)strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
-    return tc_arena_format(arena, "run-%s-%ld-%09ld", text, (long)getpid(), (long)(moment % 1000000000));
+    char *id = tc_arena_format(arena, "run-%s-%ld-%09ld", text, (long)getpid(), (long)(moment % 1000000000));
+    char shared[96] = "";
+    if (!tc_ranks_several())
+        return id;
+    (void)snprintf(shared, sizeof shared, "%s", id);
+    tc_ranks_broadcast(shared, sizeof shared, 0);
+    return tc_arena_copy(arena, shared, strlen(shared));
 }
 
 /* ---- progress ---- */
@@ -142,13 +149,27 @@ static void init_record(tc_arena *arena, const tc_experiment *experiment, bool k
     }
 }
 
+/* Every rank gets all of an array of `rows` numbers for each member, from `first` on: those of a member are side by
+ * side, or by row. */
+static void gather_family(const tc_family *family, size_t number, double *first, size_t rows, bool side_by_side) {
+    size_t ranks = tc_ranks_count(), stride = side_by_side ? rows : 1;
+    for (size_t r = 0; ranks > 1 && r < ranks; r++) {
+        size_t begin = 0, end = 0;
+        tc_family_held_by(family, number, r, ranks, &begin, &end);
+        for (size_t row = 0; row < (side_by_side ? 1 : rows); row++)
+            tc_ranks_broadcast(first + row * family->count + begin * stride, (end - begin) * stride * sizeof *first, r);
+    }
+}
+
 static void copy_states(const tc_model *model, const double *x, double *states) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
-        for (size_t k = 0; k < family->count; k++) {
+        for (size_t k = family->held_first; k < family->held_end; k++) {
             for (size_t c = 0; c < family->dim; c++)
-                *states++ = x[tc_coord_of(family, k, c)];
+                states[k * family->dim + c] = x[tc_coord_of(family, k, c)];
         }
+        gather_family(family, f, states, family->dim, true);
+        states += family->count * family->dim;
     }
 }
 
@@ -170,12 +191,20 @@ static uint64_t chunk_for(uint64_t chunk, double seconds) {
     return seconds > 0.06 && chunk > 1 ? chunk / 2 : chunk;
 }
 
+/* All ranks stop where one is asked to. */
+static bool is_stopped(const single_run *one) {
+    uint64_t stops = tc_interrupted(one->monitor);
+    tc_ranks_sum(&stops, 1);
+    return stops > 0;
+}
+
 /* Goes on to round `target`; *seconds: how long that took. */
 static tc_status advance(const single_run *one, tc_engine *engine, uint64_t target, double *seconds) {
     uint64_t before = tc_engine_rounds(engine);
     double began = tc_seconds();
     tc_status status = tc_engine_advance(engine, target, one->monitor, &one->record->outcome);
     *seconds = tc_seconds() - began;
+    tc_ranks_broadcast(seconds, sizeof *seconds, 0); /* the next target depends on it */
     one->record->seconds += *seconds;
     one->record->rounds = tc_engine_rounds(engine);
     pace_add(one->pace, one->record->rounds - before);
@@ -198,7 +227,7 @@ static tc_status go(const single_run *one, tc_engine *engine, tc_measure *measur
         }
         if (done >= rounds || record->outcome != TC_ENGINE_DONE)
             return TC_OK;
-        if (tc_interrupted(one->monitor)) { /* the engine looks seldom if rounds are short */
+        if (is_stopped(one)) { /* the engine looks seldom if rounds are short */
             record->outcome = TC_ENGINE_INTERRUPTED;
             return TC_OK;
         }
@@ -231,8 +260,12 @@ static void conclude(const single_run *one, const tc_engine *engine, tc_measure 
     const tc_row *last = tc_record_last(record);
     if (last == NULL || last->k != record->rounds)
         add_row(one, engine, measure);
-    if (record->x != NULL)
+    if (record->x != NULL) {
         memcpy(record->x, x, model->state_count * sizeof *x);
+        for (size_t f = 0; f < model->family_count; f++)
+            gather_family(&model->families[f], f, record->x + model->families[f].first_coord, model->families[f].dim,
+                          false);
+    }
     if (model->constraint_count > 0)
         memcpy(record->mu, mu, model->constraint_count * sizeof *mu);
     if (model->constraint_count > 0)

@@ -18,11 +18,15 @@ const tc_family *tc_family_of_coord(const tc_model *model, size_t coord) {
     return &model->families[next - 1];
 }
 
+void tc_family_held_by(const tc_family *family, size_t number, size_t rank, size_t ranks, size_t *first, size_t *end) {
+    tc_ranks_share_of(number, (family->count + TC_MEMBER_BLOCK - 1) / TC_MEMBER_BLOCK, rank, ranks, first, end);
+    *first *= TC_MEMBER_BLOCK;
+    *end = *end * TC_MEMBER_BLOCK < family->count ? *end * TC_MEMBER_BLOCK : family->count;
+    *first = *first < *end ? *first : *end;
+}
+
 void tc_family_hold(tc_family *family, size_t number) {
-    size_t first = 0, end = 0;
-    tc_ranks_share(number, (family->count + TC_MEMBER_BLOCK - 1) / TC_MEMBER_BLOCK, &first, &end);
-    family->held_first = first * TC_MEMBER_BLOCK;
-    family->held_end = end * TC_MEMBER_BLOCK < family->count ? end * TC_MEMBER_BLOCK : family->count;
+    tc_family_held_by(family, number, tc_ranks_mine(), tc_ranks_count(), &family->held_first, &family->held_end);
 }
 
 void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member) {

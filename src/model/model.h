@@ -230,6 +230,13 @@ typedef struct tc_model {
 /* Which members of family number `number` this rank holds; count is known. All, where there are no others. */
 void tc_family_hold(tc_family *family, size_t number);
 
+/* The same of any rank. */
+void tc_family_held_by(const tc_family *family, size_t number, size_t rank, size_t ranks, size_t *first, size_t *end);
+
+static inline bool tc_holds(const tc_family *family, size_t member) {
+    return family->held_first <= member && member < family->held_end;
+}
+
 /* The half-space that everybody knows; NULL: the box is all that is public. */
 static inline const tc_set_piece *tc_public_set(const tc_family *family) {
     for (size_t p = 0; p < family->piece_count; p++) {

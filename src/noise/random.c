@@ -1,4 +1,5 @@
 #include "noise/random.h"
+#include "base/ranks/ranks.h"
 #include "noise/random_keys.h"
 #include "noise/secret.h"
 
@@ -131,8 +132,10 @@ static tc_status start(tc_random *random, const tc_run_identity *run, const char
 
 tc_status tc_random_new(tc_arena *arena, const tc_run_identity *run, tc_random **random) {
     tc_random *made = new_source(arena);
-    if (!tc_master_key(made->secrets->master_key))
-        return TC_NO_RANDOM;
+    tc_status status = tc_ranks_agree(tc_master_key(made->secrets->master_key) ? TC_OK : TC_NO_RANDOM);
+    if (status != TC_OK)
+        return status;
+    tc_ranks_broadcast(made->secrets->master_key, sizeof made->secrets->master_key, 0); /* ranks are one party */
     made->is_private = true;
     *random = made;
     return start(made, run, "tacit noise 1", "tacit input 1");

@@ -30,6 +30,7 @@ static void list_blocks(block_builder *b) {
             made->blocks[i].first = first;
             made->blocks[i].count = left < b->block ? left : b->block;
             made->blocks[i].plain = made->plain_count;
+            made->held_count += tc_holds(&model->families[f], first);
             made->plain_count += b->derivatives->families[f].body_count;
         }
 }

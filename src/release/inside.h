@@ -94,6 +94,7 @@ typedef struct tc_block_plan {
     tc_block_family *families;
     tc_release_block *blocks;
     size_t block_count;
+    size_t held_count; /* of the blocks, those that this rank holds */
     tc_outer_entry *outer; /* by address */
     size_t outer_count;
     tc_piece *outer_pieces; /* row 0; offset and count refer to outer[] */
@@ -179,6 +180,8 @@ struct tc_release {
     double **targets; /* rows of what tc_release_round releases */
     atomic_size_t summed_blocks;
     double *plain_sums; /* mechanism none: by block and body, added up in that order */
+    uint64_t *shared;   /* what ranks tell each other of a round: sums, then named coordinates; NULL: one rank */
+    size_t shared_count;
 };
 
 static inline bool tc_release_has_noise(const tc_release *release) {

@@ -1,6 +1,7 @@
 #include "release/release.h"
 
 #include "base/machine.h"
+#include "base/ranks/ranks.h"
 #include "noise/secret.h"
 #include "release/inside.h"
 
@@ -86,6 +87,8 @@ static void wipe_round(tc_release *release) {
     }
     if (summed)
         wipe_blocks(release);
+    if (release->has_sums && release->shared != NULL)
+        tc_secret_wipe(release->shared, release->shared_count * sizeof *release->shared);
     if (release->has_sums)
         tc_secret_wipe(release->sum_values, release->model->sum_count * sizeof *release->sum_values);
     release->has_sums = false;
@@ -236,6 +239,11 @@ static void make_room(tc_arena *arena, tc_release *release) {
     release->whole = tc_whole_new(arena, release);
     if (!tc_release_has_noise(release))
         release->plain_sums = TC_NEW(arena, double, release->blocks->plain_count);
+    release->shared_count = release->plain_sums != NULL ? release->blocks->plain_count : model->sum_count;
+    for (size_t i = 0; i < release->blocks->block_count; i++)
+        release->shared_count += release->blocks->blocks[i].named_count;
+    if (tc_ranks_several())
+        release->shared = TC_NEW(arena, uint64_t, release->shared_count);
 }
 
 static const char *prepare_to_release(tc_arena *arena, tc_release *release) {

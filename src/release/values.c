@@ -1,5 +1,8 @@
 /* Sums over members, and the numbers made from complete sums: g, and entries of single coordinates. */
+#include "base/ranks/ranks.h"
 #include "release/inside.h"
+
+#include <string.h>
 
 /* ---- sums, and what is known once all of them are ---------------------------------------------------------------- */
 
@@ -69,9 +72,55 @@ tc_status tc_release_sum(tc_release_worker *worker) {
     return TC_OK;
 }
 
+static bool is_held(const tc_release *release, const tc_release_block *block) {
+    return tc_holds(&release->model->families[block->family], block->first);
+}
+
+/* This rank's part of what all ranks need, at *next. Doubles of one holder are shared as their bits. */
+static uint64_t *put_block(const tc_release *release, const tc_release_block *block, uint64_t *next) {
+    size_t sums = release->plain_sums == NULL ? 0 : release->derivatives->families[block->family].body_count;
+    if (!is_held(release, block)) {
+        memset(next, 0, (sums + block->named_count) * sizeof *next);
+        return next + sums + block->named_count;
+    }
+    for (size_t b = 0; b < sums; b++)
+        memcpy(next++, &release->plain_sums[block->plain + b], sizeof *next);
+    for (size_t i = 0; i < block->named_count; i++)
+        memcpy(next++, &release->coords[block->named[i].coord], sizeof *next);
+    return next;
+}
+
+static const uint64_t *take_block(tc_release *release, const tc_release_block *block, const uint64_t *next) {
+    size_t sums = release->plain_sums == NULL ? 0 : release->derivatives->families[block->family].body_count;
+    for (size_t b = 0; b < sums; b++)
+        memcpy(&release->plain_sums[block->plain + b], next++, sizeof *next);
+    for (size_t i = 0; i < block->named_count; i++)
+        memcpy(&release->coords[block->named[i].coord], next++, sizeof *next);
+    return next;
+}
+
+/* Every rank gets the sums of all members' terms, and the coordinates that constraints name. */
+static void share_sums(tc_release *release) {
+    size_t sums = release->plain_sums == NULL ? release->model->sum_count : 0;
+    uint64_t *put = release->shared;
+    for (size_t r = 0; r < sums; r++, put++) {
+        *put = 0;
+        for (size_t w = 0; w < release->worker_count; w++)
+            *put += (uint64_t)release->workers[w].sums[r];
+    }
+    for (size_t i = 0; i < release->blocks->block_count; i++)
+        put = put_block(release, &release->blocks->blocks[i], put);
+    tc_ranks_sum(release->shared, release->shared_count);
+    const uint64_t *take = release->shared + sums;
+    for (size_t i = 0; i < release->blocks->block_count; i++)
+        take = take_block(release, &release->blocks->blocks[i], take);
+}
+
 /* Adds all workers' sums as integers, in any order. Without noise: block by block. */
 static void add_up(tc_release *release) {
     const tc_model *model = release->model;
+    if (release->shared != NULL)
+        share_sums(release);
     if (release->plain_sums != NULL) {
         memset(release->sum_values, 0, model->sum_count * sizeof *release->sum_values);
         for (size_t i = 0; i < release->blocks->block_count; i++) {
@@ -83,8 +132,8 @@ static void add_up(tc_release *release) {
         return;
     }
     for (size_t r = 0; r < model->sum_count; r++) {
-        uint64_t sum = 0;
-        for (size_t w = 0; w < release->worker_count; w++)
+        uint64_t sum = release->shared != NULL ? release->shared[r] : 0;
+        for (size_t w = 0; release->shared == NULL && w < release->worker_count; w++)
             sum += (uint64_t)release->workers[w].sums[r];
         release->sum_values[r] = (double)(int64_t)sum * release->sum_lattices[r].step;
     }
@@ -137,7 +186,7 @@ static tc_status release_outer(tc_release *release, tc_released *released) {
 
 tc_status tc_release_close_sums(tc_release *release, tc_released *released) {
     if (release->phase != TC_ROUND_OPEN || tc_noises_states(release->plan) || released->layout != release->entries ||
-        atomic_load(&release->summed_blocks) != release->blocks->block_count)
+        atomic_load(&release->summed_blocks) != release->blocks->held_count)
         return TC_BAD_USAGE;
     tc_release_evaluate_outer(release);
     released->round = release->round;

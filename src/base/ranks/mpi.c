@@ -56,6 +56,7 @@ void tc_ranks_abort(int exit_code) {
 
 size_t tc_ranks_count(void) { return all.is_parted ? 1 : all.count; }
 size_t tc_ranks_mine(void) { return all.is_parted ? 0 : all.mine; }
+bool tc_ranks_prints(void) { return all.mine == 0; }
 void tc_ranks_part(void) { all.is_parted = true; }
 void tc_ranks_join(void) {
     all.is_parted = false;

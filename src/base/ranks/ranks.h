@@ -26,11 +26,15 @@ size_t tc_ranks_count(void);
 size_t tc_ranks_mine(void);
 static inline bool tc_ranks_several(void) { return tc_ranks_count() > 1; }
 
+/* Whether this is the rank that prints and writes files: rank 0, also while each works alone. */
+bool tc_ranks_prints(void);
+
 /* From now on each rank works alone: it is the only one, until tc_ranks_join, which waits for all. */
 void tc_ranks_part(void);
 void tc_ranks_join(void);
 
-/* Every rank gets the sums over all ranks, modulo 2^64. */
+/* Every rank gets the sums over all ranks, modulo 2^64. Where one rank holds a number and the others have zero, all get
+ * that number; so do they of the bits of a double. */
 void tc_ranks_sum(uint64_t *numbers, size_t count);
 /* The largest over all ranks. NAN on any rank makes it NAN. */
 void tc_ranks_largest(double *numbers, size_t count);

@@ -235,6 +235,7 @@ static void reset(double *to, const double *from, size_t count) { memcpy(to, fro
 
 const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     size_t sums = estimator->takes_forms ? 0 : estimator->first_observed;
+    tc_estimator_share_totals(estimator);
     for (size_t i = 0; i < estimator->observed_count; i++)
         show(estimator, i);
     if (sums == 0 || !estimator->any_rows)
@@ -557,8 +558,10 @@ tc_columns tc_estimator_columns(tc_estimator *estimator) {
     for (size_t i = 0; estimator->any_rows && i < estimator->bite_count; i++) {
         found.reach = larger(estimator->bite_columns[i].reach, found.reach);
         found.curvature = larger(estimator->bite_columns[i].curvature, found.curvature);
-        found.noise += estimator->bite_columns[i].noise;
     }
+    tc_estimator_share_columns(estimator, &found);
+    for (size_t i = 0; estimator->any_rows && i < estimator->bite_count; i++)
+        found.noise += estimator->bite_columns[i].noise;
     return found;
 }
 

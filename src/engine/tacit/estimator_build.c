@@ -416,5 +416,6 @@ tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_mo
     }
     finish(arena, made, workers);
     copy_fixed(made);
+    tc_estimator_share_new(arena, made);
     return made;
 }

@@ -163,7 +163,15 @@ struct tc_estimator {
     tc_estimator_worker *workers;
     const double **whole_states; /* rows for tc_estimator_take_whole, tc_estimator_answer_whole */
     double **whole_answers;
+    uint64_t *shared; /* what ranks tell each other; NULL: one rank */
+    size_t shared_totals;
+    bool *observed_here; /* single coordinates: this rank holds them */
 };
+
+/* estimator_ranks.c: ranks tell each other what they hold. Nothing where there is one. */
+void tc_estimator_share_new(tc_arena *arena, tc_estimator *estimator);
+void tc_estimator_share_totals(tc_estimator *estimator);
+void tc_estimator_share_columns(tc_estimator *estimator, tc_columns *most); /* most: of this rank, then of all */
 
 /* The structure of families, and single coordinates, over states. */
 void tc_estimator_build_states(tc_arena *arena, tc_estimator *estimator, const tc_plan *plan);

@@ -174,13 +174,23 @@ static void settle(void *self) {
            method->engine->model->constraint_count * sizeof(double));
 }
 
+static void average_held(tacit *method) {
+    const tc_model *model = method->engine->model;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            average(method, method->engine->next_x, tc_coord_of(family, family->held_first, c),
+                    family->held_end - family->held_first);
+    }
+}
+
 /* After a round, the states before it are in next_x. */
 static const double *result_states(void *self) {
     tacit *method = self;
     method->gain = method->next_gain;
     method->next_gain = 0;
     if (method->average != NULL)
-        average(self, method->engine->next_x, 0, method->engine->model->state_count);
+        average_held(method);
     return method->average;
 }
 
