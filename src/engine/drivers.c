@@ -92,12 +92,12 @@ tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) 
 
 /* ---- large ensembles --------------------------------------------------------------------------------------------- */
 
-/* A team processes the blocks of members that this rank holds, and all work on a block happens while it is in the cache. A pass over the members
- * costs more than what is computed in it, so where the method allows, a round has one: each block is answered, steps,
- * and is measured for the next round. No number depends on which thread does which block: sums of the release are sums
- * of integers, sums over released states are kept by block and added in the order of the blocks, and noise is drawn by
- * address. For the same reasons none depends on how many ranks there are. Ranks tell each other sums, and after each
- * pass what failed, so that all go the same way. */
+/* A team processes the blocks of members that this rank holds, and all work on a block happens while it is in the
+ * cache. A pass over the members costs more than what is computed in it, so where the method allows, a round has one:
+ * each block is answered, steps, and is measured for the next round. No number depends on which thread does which
+ * block: sums of the release are sums of integers, sums over released states are kept by block and added in the order
+ * of the blocks, and noise is drawn by address. For the same reasons none depends on how many ranks there are. Ranks
+ * tell each other sums, and after each pass what failed, so that all go the same way. */
 
 typedef struct member_block {
     size_t family, number;
@@ -105,7 +105,7 @@ typedef struct member_block {
 } member_block;
 
 typedef struct first_failure { /* of a pass */
-    size_t block; /* among all; SIZE_MAX: none */
+    size_t block;              /* among all; SIZE_MAX: none */
     size_t family, member;
     tc_status status; /* TC_OK: a state ceased to be finite or was not proved */
     tc_status ahead;  /* of measuring the next round */

@@ -63,8 +63,7 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_de
 static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings,
                          tc_engine_kind kind, const char **why) {
     tc_driver driver = kind.driver;
-    bool large =
-        driver == TC_DRIVER_AUTO ? tc_ranks_several() || is_large(engine->model) : driver == TC_DRIVER_LARGE;
+    bool large = driver == TC_DRIVER_AUTO ? tc_ranks_several() || is_large(engine->model) : driver == TC_DRIVER_LARGE;
     engine->is_large = large;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);

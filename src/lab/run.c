@@ -1,5 +1,6 @@
 /* Runs, one or many at a time. */
 #include "lab/lab.h"
+#include "lab/records.h"
 
 #include "base/machine.h"
 #include "base/ranks/ranks.h"
@@ -127,27 +128,6 @@ typedef struct single_run {
     bool reports;    /* this thread reports progress to the monitor */
     bool tells_rows; /* calls on_row: a single run */
 } single_run;
-
-/* Makes room for all that a run may write. Until it is done it counts as interrupted. */
-static void init_record(tc_arena *arena, const tc_experiment *experiment, bool keep_states, tc_record *record) {
-    size_t m = experiment->model->constraint_count, rows = experiment->grid_count + 1; /* one for where it stopped */
-    double *numbers = TC_NEW(arena, double, 2 * m * rows + 1);
-    *record = (tc_record){.outcome = TC_ENGINE_INTERRUPTED,
-                          .rows = TC_NEW(arena, tc_row, rows),
-                          .x = keep_states ? TC_NEW(arena, double, experiment->model->state_count) : NULL,
-                          .mu = TC_NEW(arena, double, m + 1),
-                          .bounds = TC_NEW(arena, double, m + 1),
-                          .moved_x = NAN,
-                          .moved_mu = NAN};
-    record->reason_room = TC_NEW(arena, char, TC_REASON_SIZE);
-    size_t n = experiment->keep_row_states ? experiment->model->state_count : 0;
-    double *states = n == 0 ? NULL : tc_arena_alloc(arena, rows, n * sizeof *states);
-    for (size_t i = 0; i < rows; i++) {
-        record->rows[i].constraints = numbers + 2 * m * i;
-        record->rows[i].multipliers = numbers + 2 * m * i + m;
-        record->rows[i].states = n == 0 ? NULL : states + n * i;
-    }
-}
 
 /* Every rank gets all of an array of `rows` numbers for each member, from `first` on: those of a member are side by
  * side, or by row. */
@@ -352,7 +332,7 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
     run_pace pace;
     char text[TC_REASON_SIZE] = "";
     *record = TC_NEW(arena, tc_record, 1);
-    init_record(arena, experiment, true, *record);
+    tc_record_init(arena, experiment, true, *record);
     (*record)->seeded = seed != NULL;
     (*record)->seed = seed == NULL ? 0 : *seed;
     single_run one = {.experiment = experiment,
@@ -372,6 +352,7 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
 
 typedef struct crowd {
     const tc_job *jobs;
+    size_t first, step;  /* this rank does jobs first, first + step, ... */
     tc_status *statuses; /* by job */
     tc_arena **keeping;  /* by worker: for the records, which outlive the runs */
     const tc_monitor *monitor;
@@ -411,7 +392,7 @@ static tc_status begin(tc_arena *keeping, const tc_job *job) {
     tc_escape escape;
     tc_status status = TC_TRY(keeping, &escape);
     if (status == TC_OK) {
-        init_record(keeping, job->experiment, job->keep_states, job->record);
+        tc_record_init(keeping, job->experiment, job->keep_states, job->record);
         job->record->seeded = true;
         job->record->seed = job->seed;
     }
@@ -428,8 +409,9 @@ static tc_status simulate_apart(tc_arena *arena, crowd *all, const tc_job *job, 
     return status;
 }
 
-static void run_job(void *context, size_t worker, size_t i) {
+static void run_job(void *context, size_t worker, size_t number) {
     crowd *all = context;
+    size_t i = all->first + number * all->step;
     if (stopped(all))
         return;
     tc_arena *arena = tc_arena_new(0);
@@ -479,23 +461,43 @@ static tc_status run_on_team(crowd *all, size_t workers, size_t count) {
     return status;
 }
 
+/* The records of all ranks, in the order of the jobs. */
+static void share_records(tc_arena *arena, crowd *all, size_t count) {
+    tc_ranks_join();
+    for (size_t i = 0; tc_ranks_several() && i < count; i++) {
+        tc_record_share(arena, &all->jobs[i], i % all->step, &all->statuses[i]);
+        if (all->statuses[i] == TC_OK)
+            continue;
+        tc_ranks_broadcast(all->why, sizeof all->why, i % all->step);
+        break;
+    }
+    tc_ranks_part();
+}
+
+/* Of several ranks, each works alone before and after. */
 tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t threads, const tc_monitor *monitor,
                       const char **why) {
     crowd *all = TC_NEW(arena, crowd, 1);
     uint64_t total = 0;
+    tc_ranks_join();
+    all->first = tc_ranks_mine();
+    all->step = tc_ranks_count();
+    tc_ranks_part();
+    size_t mine = count > all->first ? (count - all->first + all->step - 1) / all->step : 0;
     all->jobs = jobs;
     all->statuses = TC_NEW(arena, tc_status, count + 1);
     all->monitor = monitor;
     atomic_init(&all->failed, false);
     atomic_flag_clear(&all->why_taken);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = all->first; i < count; i += all->step)
         total += jobs[i].experiment->rounds;
-    }
     pace_begin(&all->pace, monitor, NULL, total);
     size_t size = threads == 0 ? tc_processors() : threads;
-    size_t workers = size < count ? size : count;
+    size_t workers = size < mine ? size : mine > 0 ? mine : 1;
     all->keeping = arenas_for_workers(arena, workers);
-    tc_status status = run_on_team(all, workers, count);
+    tc_status status = run_on_team(all, workers, mine);
+    if (status == TC_OK)
+        share_records(arena, all, count);
     for (size_t i = 0; i < count && status == TC_OK; i++) {
         if (all->statuses[i] == TC_OK)
             continue;

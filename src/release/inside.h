@@ -94,7 +94,7 @@ typedef struct tc_block_plan {
     tc_block_family *families;
     tc_release_block *blocks;
     size_t block_count;
-    size_t held_count; /* of the blocks, those that this rank holds */
+    size_t held_count;     /* of the blocks, those that this rank holds */
     tc_outer_entry *outer; /* by address */
     size_t outer_count;
     tc_piece *outer_pieces; /* row 0; offset and count refer to outer[] */

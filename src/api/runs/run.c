@@ -3,6 +3,7 @@
 
 #include "api/solution.h"
 #include "base/machine.h"
+#include "base/ranks/ranks.h"
 #include "base/sized.h"
 
 #include <math.h>
@@ -99,7 +100,30 @@ static tc_status read_run_options(run_job *job) {
     return fault == NULL ? TC_OK : tc_work_refuse(&call->work, fault);
 }
 
-/* ---- the ledger ---- */
+/* ---- the ledger: of several ranks the first alone looks at it ---- */
+
+/* What the first rank found. */
+static tc_status of_first_rank(tc_status status, const char **refusal) {
+    struct {
+        tc_status status;
+        bool is_refused;
+    } found = {status, *refusal != NULL};
+    tc_ranks_broadcast(&found, sizeof found, 0);
+    if (*refusal == NULL && found.is_refused)
+        *refusal = "the first rank refused it";
+    return found.status;
+}
+
+static tc_status read_ledger(run_job *job, tc_ledger **ledger) {
+    const tc_work *work = &job->call->work;
+    const char *path = job->call->wishes.ledger, *none = NULL;
+    tc_status status = TC_OK;
+    if (tc_ranks_prints())
+        status = tc_ledger_read(work->arena, path, work->messages, ledger);
+    else
+        *ledger = TC_NEW(work->arena, tc_ledger, 1);
+    return of_first_rank(status, &none);
+}
 
 /* The price of the run; output->reason where the budget does not allow it. */
 static tc_status look_up_cost(run_job *job) {
@@ -110,18 +134,18 @@ static tc_status look_up_cost(run_job *job) {
     output->entry = entry;
     if (output->simulated)
         return TC_OK;
-    tc_status status = tc_budgets_check(&job->call->work, job->budgets, output->ledger, entry);
-    if (status == TC_OK)
+    tc_status status = TC_OK;
+    if (tc_ranks_prints())
+        status = tc_budgets_check(&job->call->work, job->budgets, output->ledger, entry);
+    if (tc_ranks_prints() && status == TC_OK)
         output->reason = tc_over_budget(arena, output->ledger, entry, job->budgets->list, job->budgets->count);
-    return status;
+    return of_first_rank(status, &output->reason);
 }
 
-static tc_status record_cost(run_job *job) {
+static tc_status record_here(run_job *job) {
     tc_run_output *output = job->output;
     tc_work *work = &job->call->work;
     tc_ledger *after = NULL;
-    if (output->ledger == NULL)
-        return TC_OK;
     if (output->simulated) {
         tc_work_say(work, "noise from a seed: nothing is entered in the ledger");
         return TC_OK;
@@ -139,6 +163,12 @@ static tc_status record_cost(run_job *job) {
     else
         output->recorded = status == TC_OK;
     return status;
+}
+
+static tc_status record_cost(run_job *job) {
+    if (job->output->ledger == NULL)
+        return TC_OK;
+    return of_first_rank(tc_ranks_prints() ? record_here(job) : TC_OK, &job->output->reason);
 }
 
 /* ---- running ---- */
@@ -359,6 +389,29 @@ static tc_status choose_rows(run_job *job) {
     return TC_OK;
 }
 
+/* Several ranks: each must hold something. */
+static tc_status check_ranks(run_job *job) {
+    tc_work *work = &job->call->work;
+    const tc_model *model = job->setup->model;
+    size_t ranks = tc_ranks_count(), idle = 0, blocks = 0;
+    for (size_t r = 0; ranks > 1 && r < ranks; r++) {
+        size_t held = 0;
+        for (size_t f = 0; f < model->family_count; f++) {
+            size_t first = 0, end = 0;
+            tc_family_held_by(&model->families[f], f, r, ranks, &first, &end);
+            held += (end - first + TC_MEMBER_BLOCK - 1) / TC_MEMBER_BLOCK;
+        }
+        idle += held == 0;
+        blocks += held;
+    }
+    if (idle == 0)
+        return TC_OK;
+    return tc_work_refuse(work, tc_arena_format(work->arena,
+                                                "%zu of %zu ranks would have nothing to do: agents are spread in "
+                                                "blocks of %d of a family, and this problem has %zu; start fewer ranks",
+                                                idle, ranks, TC_MEMBER_BLOCK, blocks));
+}
+
 static tc_status begin(run_job *job) {
     tc_api_call *call = job->call;
     tc_work *work = &call->work;
@@ -366,9 +419,11 @@ static tc_status begin(run_job *job) {
     tc_ledger *ledger = NULL;
     tc_status status = read_run_options(job);
     if (status == TC_OK && call->wishes.ledger != NULL)
-        status = tc_ledger_read(work->arena, call->wishes.ledger, work->messages, &ledger);
+        status = read_ledger(job, &ledger);
     if (status == TC_OK)
         status = tc_setup_whole(work, &call->problem->loaded, &call->wishes, job->setup);
+    if (status == TC_OK)
+        status = check_ranks(job);
     if (status != TC_OK)
         return status;
     *job->budgets = call->wishes.budgets;

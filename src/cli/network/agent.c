@@ -284,5 +284,6 @@ const tc_command tc_command_agent = {
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
+    .wants_one_rank = "an agent is a process by itself",
     .run = run,
 };

@@ -210,5 +210,6 @@ const tc_command tc_command_keys = {
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
+    .wants_one_rank = "keys are made once, by one process",
     .run = run,
 };

@@ -524,5 +524,6 @@ const tc_command tc_command_serve = {
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
     .is_service = true,
+    .wants_one_rank = "a cloud is one process with a journal of its own",
     .run = run,
 };

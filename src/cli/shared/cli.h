@@ -26,6 +26,8 @@ typedef struct tc_cli {
     bool has_printed;    /* something on it */
     bool wants_json;     /* print one JSON object in every case */
     bool keeps_signals;  /* handlers stay, so that a first signal does not cut short the last lines */
+    bool is_silent;      /* another rank prints */
+    bool is_bystander;   /* another rank failed, and says why */
     bool is_logged;      /* the log has the messages already: they are for the JSON of a failure alone */
     tc_logbook *log;     /* messages go through it, and wait for no reader; NULL: to standard error as they are */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
@@ -36,6 +38,9 @@ struct tc_command {
     tc_usage usage;
     /* Handles SIGTERM itself, and has an option --log, which holds for messages about wrong options too. */
     bool is_service;
+    /* Of several ranks (base/ranks/ranks.h) all work; otherwise the first alone does. */
+    bool has_ranks;
+    const char *wants_one_rank; /* NULL, or why several are refused */
     /* *yes decides between the exit codes 0 and 1; true before the call. */
     tc_status (*run)(tc_cli *cli, const tc_arguments *arguments, bool *yes);
 };
@@ -75,6 +80,19 @@ static inline bool tc_is_standard_input(const char *path) { return path[0] == '-
 
 /* Loads a problem from a file or from standard input; messages go to cli->messages. */
 tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) TC_MUST_USE;
+
+/* ---- several ranks (ranks.c); with one these do nothing ---- */
+
+/* Whether all ranks were started alike. */
+tc_status tc_cli_check_words(tc_cli *cli) TC_MUST_USE;
+/* Before a command: refuses it where it cannot have several ranks. *works: whether this rank has something to do. */
+tc_status tc_cli_begin_ranks(tc_cli *cli, const tc_command *command, bool *works) TC_MUST_USE;
+/* All ranks get the first failure. The rank that failed says why. */
+tc_status tc_cli_agree(tc_cli *cli, tc_status status) TC_MUST_USE;
+/* Bytes into a hash, which is 0 at first. */
+void tc_alike_add(uint64_t *hash, const void *bytes, size_t count);
+/* TC_BAD_USAGE, with a message, where ranks have different hashes: "rank 1 has WHAT than rank 0: ADVICE". */
+tc_status tc_cli_alike(tc_cli *cli, uint64_t hash, const char *what, const char *advice) TC_MUST_USE;
 
 /* From now on this process leaves no core file, which would hold keys and private states. */
 void tc_no_core(void);

@@ -1,6 +1,7 @@
 #include "cli/shared/cli.h"
 
 #include "base/machine.h"
+#include "base/ranks/ranks.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/model.h"
@@ -96,9 +97,11 @@ static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, c
         tc_options_help(&command->usage, &cli->output);
         return TC_OK;
     }
+    bool works = true;
     if (!command->is_service)
         tc_terminal_catch_terminate();
-    return command->run(cli, &arguments, yes);
+    status = tc_cli_begin_ranks(cli, command, &works);
+    return status == TC_OK && works ? command->run(cli, &arguments, yes) : status;
 }
 
 static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *yes) {
@@ -109,6 +112,9 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *yes
         tc_buffer_printf(&cli->messages, "tacit: %s\n", fault);
         return TC_BAD_ARITHMETIC;
     }
+    tc_status alike = tc_cli_check_words(cli);
+    if (alike != TC_OK)
+        return alike;
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
         return TC_BAD_USAGE;
@@ -144,6 +150,8 @@ void tc_cli_say(tc_cli *cli, const char *command, const char *text) {
 /* event: of the log's line, where messages go to the log. */
 static void tell(tc_cli *cli, tc_log_event event) {
     tc_terminal_clear();
+    if (cli->is_silent)
+        cli->messages.length = 0;
     if (cli->messages.length > 0 && cli->log != NULL)
         tc_log_say(cli->log, event, cli->messages.text);
     else if (cli->messages.length > 0)
@@ -156,7 +164,7 @@ void tc_cli_tell(tc_cli *cli) { tell(cli, TC_EVENT_NOTE); }
 /* Standard error first, so that messages stand above the output. */
 void tc_cli_flush(tc_cli *cli) {
     tc_cli_tell(cli);
-    if (cli->cannot_write) /* was said before */
+    if (cli->cannot_write || cli->is_silent) /* was said before, or another rank says it */
         cli->output.length = 0;
     size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
     if (fflush(stdout) != 0 || written != cli->output.length)
@@ -220,8 +228,7 @@ static void say_last(tc_cli *cli, const char *text) {
         (void)fputs(line, stderr);
 }
 
-static int print_all(tc_cli *cli, tc_status status, bool yes) {
-    int code = status != TC_OK ? tc_status_exit_code(status) : yes ? 0 : 1;
+static int print_what_is_left(tc_cli *cli, tc_status status, int code) {
     print_failure(cli, status, code);
     if (cli->is_logged)
         cli->messages.length = 0;
@@ -233,6 +240,22 @@ static int print_all(tc_cli *cli, tc_status status, bool yes) {
         say_last(cli, "standard output cannot be written");
     tc_log_flush(cli->log, LOG_SECONDS);
     return cli->cannot_write ? tc_status_exit_code(TC_CANNOT_WRITE) : code;
+}
+
+/* Of several ranks one prints. */
+static int print_all(tc_cli *cli, tc_status status, bool yes) {
+    int code = status != TC_OK ? tc_status_exit_code(status) : yes ? 0 : 1;
+    int shared = cli->is_bystander ? 0 : code;
+    tc_rank_voice voice = tc_ranks_meet(&shared);
+    cli->is_silent = voice == TC_RANK_IS_SILENT;
+    if (cli->is_silent)
+        return shared;
+    if (voice == TC_RANK_FAILED_ALONE)
+        (void)fprintf(stderr, "tacit: this is rank %zu, which failed and ends the job:\n", tc_ranks_mine());
+    code = print_what_is_left(cli, status, code);
+    if (voice == TC_RANK_FAILED_ALONE)
+        tc_ranks_abort(code);
+    return code;
 }
 
 static int run_in(tc_cli *cli, int argc, char *const *argv) {
@@ -259,6 +282,7 @@ int tc_cli_run(tc_command_table table, int argc, char *const *argv) {
     }
     cli.output = tc_buffer_new(cli.arena, OUTPUT_LIMIT);
     cli.messages = tc_buffer_new(cli.arena, 1 << 20);
+    cli.is_silent = !tc_ranks_prints();
     tc_terminal_begin(&cli.monitor);
     int code = run_in(&cli, argc, argv);
     tc_arena_free(cli.arena);

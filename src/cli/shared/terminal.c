@@ -1,6 +1,7 @@
 #include "cli/shared/cli.h"
 
 #include "base/machine.h"
+#include "base/ranks/ranks.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -91,7 +92,8 @@ void tc_terminal_begin(tc_monitor *monitor) {
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
     (void)sigaction(SIGXFSZ, &action, NULL);
-    *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
+    bool shows = isatty(STDERR_FILENO) && tc_ranks_prints();
+    *monitor = (tc_monitor){.interrupted = interrupted, .progress = shows ? progress : NULL};
 }
 
 void tc_terminal_catch_terminate(void) {

@@ -1,6 +1,7 @@
 #include "cli/study/study.h"
 
 #include "api/runs/run.h"
+#include "base/ranks/ranks.h"
 
 #include <unistd.h>
 
@@ -152,7 +153,13 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_hooks hooks = {.context = &study, .judged = tc_study_tell};
     tc_study_begin(&study, cli, "run");
+    study.is_apart = values[SEEDS].given;
     tc_status status = read_options(&study, arguments, &promise, &wishes);
+    if (status == TC_OK && tc_ranks_several() && !study.is_apart && !values[NO_REFERENCE].flag) {
+        tc_buffer_puts(&cli->messages, "tacit run: on several ranks nothing is compared with the exact solution, which "
+                                       "needs the whole problem in one memory: --no-reference is taken\n");
+        wishes.no_reference = true;
+    }
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
@@ -223,5 +230,6 @@ const tc_command tc_command_run = {
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
+    .has_ranks = true,
     .run = run,
 };

@@ -53,5 +53,6 @@ const tc_command tc_command_solve = {
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
+    .wants_one_rank = "the exact solution needs the whole problem in one memory",
     .run = run,
 };

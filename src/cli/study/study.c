@@ -1,6 +1,7 @@
 #include "cli/study/study.h"
 
 #include "api/runs/run.h"
+#include "base/ranks/ranks.h"
 
 #include <string.h>
 
@@ -68,7 +69,24 @@ void tc_study_begin(tc_study *study, tc_cli *cli, const char *command) {
 static void free_problem(void *problem) { tacit_problem_free(problem); }
 static void free_result(void *result) { tacit_result_free(result); }
 
-tc_status tc_study_load(tc_study *study, const char *path) {
+/* Several ranks: the same file and the same data? */
+static tc_status compare_problems(tc_study *study) {
+    uint64_t text = 0, data = 0;
+    const tc_model *model = study->problem->loaded.model;
+    tc_alike_add(&text, model->source.text, model->source.length);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        tc_alike_add(&data, &family->count, sizeof family->count);
+        for (size_t d = 0; d < family->column_count; d++)
+            if (family->columns[d].values != NULL)
+                tc_alike_add(&data, family->columns[d].values, family->count * sizeof(double));
+    }
+    tc_status status = tc_cli_alike(study->cli, text, "another problem file", "give all ranks the same file");
+    return status != TC_OK ? status
+                           : tc_cli_alike(study->cli, data, "other data", "give all ranks the same data files");
+}
+
+static tc_status load_here(tc_study *study, const char *path) {
     char *message = NULL;
     bool is_input = tc_is_standard_input(path);
     tacit_source source = {
@@ -81,6 +99,20 @@ tc_status tc_study_load(tc_study *study, const char *path) {
         tc_buffer_puts(&study->cli->messages, message);
     tacit_text_free(message);
     return (tc_status)status;
+}
+
+tc_status tc_study_load(tc_study *study, const char *path) {
+    if (study->is_apart)
+        tc_ranks_part();
+    tc_status status = load_here(study, path);
+    if (study->is_apart)
+        tc_ranks_join();
+    status = tc_cli_agree(study->cli, status);
+    if (status == TC_OK && tc_ranks_several())
+        status = compare_problems(study);
+    if (study->is_apart)
+        tc_ranks_part();
+    return status;
 }
 
 tc_status tc_study_keep(tc_study *study, tacit_result *result, bool *yes) {
@@ -102,6 +134,8 @@ tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *resul
 
 tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, const char *trace, const char *page,
                                const char *ledger) {
+    if (!tc_ranks_prints())
+        return TC_OK; /* another rank writes them */
     const tc_output_file outputs[] = {{"--trace", trace, TC_TRACE_FILE}, {"--report", page, TC_PAGE_FILE}};
     const tc_input_file inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", ledger}};
     return tc_outputs_check(study->cli->arena, outputs, 2, inputs, 2, &study->cli->messages);
@@ -111,7 +145,7 @@ static tc_status write_files(tc_study *study, tacit_result *result, const char *
     tc_cli *cli = study->cli;
     char *message = NULL;
     tacit_status status = TACIT_OK;
-    if (trace == NULL && page == NULL)
+    if ((trace == NULL && page == NULL) || !tc_ranks_prints())
         return TC_OK;
     if (!tc_result_has_trace(result)) {
         tc_buffer_printf(&cli->messages, "tacit %s: no run was %s: no trace and no report is written\n", study->command,

@@ -144,6 +144,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_sweep_options wishes;
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "sweep");
+    study.is_apart = true;
     tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
@@ -190,5 +191,6 @@ const tc_command tc_command_sweep = {
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
+    .has_ranks = true,
     .run = run,
 };

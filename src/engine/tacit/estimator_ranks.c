@@ -21,8 +21,7 @@ void tc_estimator_share_new(tc_arena *arena, tc_estimator *estimator) {
     estimator->observed_here = TC_NEW(arena, bool, estimator->observed_count);
     for (size_t i = 0; i < estimator->observed_count; i++) {
         const tc_family *family = tc_family_of_coord(estimator->model, estimator->observed[i]);
-        estimator->observed_here[i] =
-            tc_holds(family, (estimator->observed[i] - family->first_coord) % family->count);
+        estimator->observed_here[i] = tc_holds(family, (estimator->observed[i] - family->first_coord) % family->count);
     }
 }
 
