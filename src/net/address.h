@@ -33,11 +33,12 @@ tc_status tc_addresses_read(tc_arena *arena, const char *text, tc_buffer *messag
 /* Whether the address can only be reached from this machine. */
 bool tc_address_is_loopback(const struct sockaddr *address);
 
-/* Makes a TCP socket non-blocking, without delay (TCP_NODELAY), closed on exec, and able to notice within a minute that
+/* Makes a TCP socket non-blocking, without delay (TCP_NODELAY), closed on exec, and able to notice after a minute that
  * the peer's machine is gone. */
 bool tc_socket_set_up(int descriptor);
 
-/* Notices that within so many seconds, at least 4, whether the connection is idle or bytes wait to be acknowledged. */
+/* Notices that after about so many seconds, at least 4, whether the connection is idle or bytes wait to be
+ * acknowledged. */
 void tc_socket_set_patience(int descriptor, int seconds);
 
 /* Whether a socket has connected to itself. That can happen where nobody listens at an ephemeral port: the system may
