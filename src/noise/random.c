@@ -1,5 +1,7 @@
 #include "noise/random.h"
+
 #include "base/ranks/ranks.h"
+#include "base/simd.h"
 #include "noise/random_keys.h"
 #include "noise/secret.h"
 
@@ -240,10 +242,32 @@ static uint64_t high_byte_first(uint64_t number) {
 #endif
 }
 
+/* Two blocks at a time, as long as two are left; returns how many are done. */
+#ifdef TC_HAS_WIDE
+TC_WIDE static size_t write_pairs(uint64_t *words, size_t blocks, uint64_t high, uint64_t index) {
+    const __m128i turn = _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1); /* -1: zero */
+    const __m256i turn_both = _mm256_broadcastsi128_si256(turn), two = _mm256_set_epi64x(2, 0, 2, 0);
+    const __m256i highs = _mm256_set_epi64x(0, (long long)high, 0, (long long)high);
+    __m256i indices = _mm256_set_epi64x((long long)(index + 1), 0, (long long)index, 0);
+    size_t i = 0;
+    for (; i + 2 <= blocks; i += 2) {
+        _mm256_storeu_si256((__m256i *)(void *)(words + 2 * i),
+                            _mm256_or_si256(_mm256_shuffle_epi8(indices, turn_both), highs));
+        indices = _mm256_add_epi64(indices, two);
+    }
+    return i;
+}
+#endif
+
 /* Blocks round | attempt | index, index + 1, ..., each number with its most significant byte first. */
 static void write_addresses(uint64_t *words, size_t blocks, uint64_t round, unsigned attempt, uint64_t index) {
     uint64_t high = high_byte_first(round << 16 | attempt);
-    for (size_t i = 0; i < blocks; i++) {
+    size_t i = 0;
+#ifdef TC_HAS_WIDE
+    if (blocks > 1 && TC_IS_WIDE())
+        i = write_pairs(words, blocks, high, index);
+#endif
+    for (; i < blocks; i++) {
         words[2 * i] = high;
         words[2 * i + 1] = high_byte_first(index + i);
     }
