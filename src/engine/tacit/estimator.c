@@ -110,14 +110,28 @@ static void add_bends(const tc_estimator_kernels *kernels, const tc_estimator_fa
     }
 }
 
-/* At most TC_ESTIMATOR_BITE members. */
+/* x_hat NULL: the filters stay as they are. */
+static void filter(const tc_estimator *estimator, const tc_estimator_family *of, tc_estimator_worker *worker,
+                   size_t member, size_t count, const double *const *x_hat, size_t at) {
+    if (x_hat == NULL)
+        place(estimator, of, worker, member, count);
+    for (size_t c = 0; c < of->family->dim; c++) {
+        size_t first = c * of->family->count + member;
+        const tc_estimator_filter to = {of->y + first, of->r + first, worker->r_hat[c], worker->dy[c], worker->dr[c]};
+        if (x_hat == NULL) {
+            worker->has_dr[c] = estimator->kernels->rest(count, to.r, to.r_hat, to.dr);
+            continue;
+        }
+        tc_estimator_bounds bounds = bounds_of(of, worker, c, member, count);
+        worker->has_dr[c] = estimator->kernels->filter(count, estimator->gains.beta, estimator->gains.slow,
+                                                       x_hat[c] + at, &bounds, &to);
+    }
+}
+
+/* At most TC_ESTIMATOR_BITE members, whose filters are done. */
 static void take_bite(const tc_estimator *estimator, const tc_estimator_family *of, tc_estimator_worker *worker,
                       size_t member, size_t count) {
     const tc_estimator_kernels *kernels = estimator->kernels;
-    place(estimator, of, worker, member, count);
-    for (size_t c = 0; c < of->family->dim; c++)
-        worker->has_dr[c] =
-            kernels->rest(count, of->r + c * of->family->count + member, worker->r_hat[c], worker->dr[c]);
     size_t most = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
     for (size_t at = 0; at < count; at += most) {
         size_t lanes = count - at < most ? count - at : most;
@@ -137,11 +151,7 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
     memset(worker->totals, 0, of->total_count * TC_TOTAL_LANES * sizeof *worker->totals);
     for (size_t at = 0; at < count; at += TC_ESTIMATOR_BITE) {
         size_t bite = count - at < TC_ESTIMATOR_BITE ? count - at : TC_ESTIMATOR_BITE;
-        for (size_t c = 0; x_hat != NULL && c < of->family->dim; c++) {
-            size_t place = c * of->family->count + first + at;
-            estimator->kernels->filter(bite, estimator->gains.beta, estimator->gains.slow, x_hat[c] + at, of->y + place,
-                                       of->r + place);
-        }
+        filter(estimator, of, worker, first + at, bite, x_hat, at);
         take_bite(estimator, of, worker, first + at, bite);
     }
     double *partial = of->partials + block * of->total_count;

@@ -24,9 +24,15 @@ typedef struct tc_estimator_bounds {
     const double *lowers, *uppers; /* by member; NULL: the numbers above */
 } tc_estimator_bounds;
 
+typedef struct tc_estimator_filter { /* rows of one component */
+    double *y, *r;
+    double *r_hat, *dy, *dr;
+} tc_estimator_filter;
+
 typedef struct tc_estimator_kernels {
-    /* y += beta (o - y), r += slow (o - r). */
-    void (*filter)(size_t count, double beta, double slow, const double *o, double *y, double *r);
+    /* y += beta (o - y), r += slow (o - r), then place and rest: the filters come from far, so they are read once. */
+    bool (*filter)(size_t count, double beta, double slow, const double *o, const tc_estimator_bounds *bounds,
+                   const tc_estimator_filter *to);
     /* r^ = r moved into the bounds, dy = y - r^. */
     void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *r_hat,
                   double *dy);

@@ -2,14 +2,6 @@
 
 enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
 
-static void filter(size_t count, double beta, double slow, const double *restrict o, double *restrict y,
-                   double *restrict r) {
-    for (size_t k = 0; k < count; k++) {
-        y[k] += beta * (o[k] - y[k]);
-        r[k] += slow * (o[k] - r[k]);
-    }
-}
-
 static inline double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
 static void place(size_t count, const double *restrict y, const double *restrict r, const tc_estimator_bounds *bounds,
@@ -42,6 +34,43 @@ static bool rest(size_t count, const double *r, const double *r_hat, double *dr)
     for (; k < count; k++) {
         dr[k] = r[k] - r_hat[k];
         any = any || dr[k] != 0;
+    }
+    return any || tc_pack_bits(found) != 0;
+}
+
+static bool filter(size_t count, double beta, double slow, const double *o, const tc_estimator_bounds *bounds,
+                   const tc_estimator_filter *to) {
+    const double *lowers = bounds->lowers, *uppers = bounds->uppers;
+    tc_pack lower = tc_pack_of(bounds->lower), upper = tc_pack_of(bounds->upper);
+    tc_pack_mask found = tc_pack_none();
+    size_t k = 0;
+    bool any = false;
+    for (; k + TC_SIMD_LANES <= count; k += TC_SIMD_LANES) {
+        tc_pack now = tc_pack_load(o + k), y = tc_pack_load(to->y + k), r = tc_pack_load(to->r + k);
+        if (lowers != NULL && uppers != NULL) {
+            lower = tc_pack_load(lowers + k);
+            upper = tc_pack_load(uppers + k);
+        }
+        y += tc_pack_of(beta) * (now - y);
+        r += tc_pack_of(slow) * (now - r);
+        tc_pack r_hat = tc_pack_clip(r, lower, upper), dr = r - r_hat;
+        tc_pack_store(to->y + k, y);
+        tc_pack_store(to->r + k, r);
+        tc_pack_store(to->r_hat + k, r_hat);
+        tc_pack_store(to->dy + k, y - r_hat);
+        tc_pack_store(to->dr + k, dr);
+        found |= ~tc_pack_equal(dr, tc_pack_of(0));
+    }
+    for (; k < count; k++) {
+        double y = to->y[k] + beta * (o[k] - to->y[k]), r = to->r[k] + slow * (o[k] - to->r[k]);
+        double r_hat = lowers != NULL && uppers != NULL ? clipped(r, lowers[k], uppers[k])
+                                                        : clipped(r, bounds->lower, bounds->upper);
+        to->y[k] = y;
+        to->r[k] = r;
+        to->r_hat[k] = r_hat;
+        to->dy[k] = y - r_hat;
+        to->dr[k] = r - r_hat;
+        any = any || to->dr[k] != 0;
     }
     return any || tc_pack_bits(found) != 0;
 }
