@@ -352,11 +352,15 @@ static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) 
 static void do_part(void *context, size_t worker_number, size_t part) {
     tc_engine *engine = context;
     tc_fetch *fetch = &engine->large->workers[worker_number].fetch;
-    size_t end = engine->large->parts[part + 1];
-    for (size_t i = engine->large->parts[part]; i < end; i++) {
+    const tc_large *large = engine->large;
+    size_t end = large->parts[part + 1];
+    bool is_last = large->part_count - part <= engine->workers;
+    for (size_t i = large->parts[part]; i < end; i++) {
         *fetch = (tc_fetch){0};
         if (i + 1 < end)
             fetch_next(engine, i + 1, fetch);
+        else if (!is_last) /* where threads take turns, this one's next part */
+            fetch_next(engine, large->parts[part + engine->workers], fetch);
         do_block(engine, worker_number, i);
     }
 }
