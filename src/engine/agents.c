@@ -150,8 +150,8 @@ static const tc_pack_mask ALL = {-1, -1};
 
 TC_INLINE bool all_of(tc_pack_mask mask) { return (mask[0] & mask[1]) == -1; }
 
-/* The same four at a time, as long as four are left; returns how many are done. Zero times v is a zero of some sign,
- * unless v is infinite or no number. */
+/* The same four or eight at a time, as long as so many are left; returns how many are done. Zero times v is a zero of
+ * some sign, unless v is infinite or no number. */
 #ifdef TC_HAS_WIDE
 TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, tc_answer_scalars answer,
                                const double *x, double lower, double upper, double *out, bool *finite) {
@@ -168,6 +168,22 @@ TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, t
     *finite = _mm256_movemask_pd(_mm256_cmp_pd(gathered, gathered, _CMP_UNORD_Q)) == 0;
     return k;
 }
+
+TC_WIDEST static size_t widest_row(size_t count, const double *g, const double *p, tc_answer_scalars answer,
+                                   const double *x, double lower, double upper, double *out, bool *finite) {
+    const __m512d step = _mm512_set1_pd(answer.step), regularization = _mm512_set1_pd(answer.regularization);
+    const __m512d low = _mm512_set1_pd(lower), high = _mm512_set1_pd(upper);
+    __m512d gathered = _mm512_setzero_pd();
+    size_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        __m512d own = _mm512_loadu_pd(x + k);
+        __m512d v = TC_STATE_UPDATE(own, _mm512_loadu_pd(g + k), _mm512_loadu_pd(p + k), step, regularization);
+        gathered = _mm512_or_pd(gathered, v * _mm512_setzero_pd());
+        _mm512_storeu_pd(out + k, _mm512_min_pd(high, _mm512_max_pd(low, v)));
+    }
+    *finite = _mm512_cmp_pd_mask(gathered, gathered, _CMP_UNORD_Q) == 0;
+    return k;
+}
 #endif
 
 bool tc_agents_row(size_t count, const double *g, const double *p, tc_answer_scalars answer, const double *x,
@@ -178,7 +194,9 @@ bool tc_agents_row(size_t count, const double *g, const double *p, tc_answer_sca
     bool is_first_finite = true;
     size_t k = 0;
 #ifdef TC_HAS_WIDE
-    if (TC_IS_WIDE())
+    if (TC_IS_WIDEST())
+        k = widest_row(count, g, p, answer, x, lower, upper, out, &is_first_finite);
+    else if (TC_IS_WIDE())
         k = wide_row(count, g, p, answer, x, lower, upper, out, &is_first_finite);
 #endif
     for (; k + 2 <= count; k += 2) {
