@@ -91,16 +91,19 @@ static void seeded_words_are_the_same_on_every_build(void **state) {
 static void a_word_depends_on_its_address_alone(void **state) {
     (void)state;
     enum { COUNT = 301 };
+    static const uint64_t starts[] = {0, 400, UINT64_C(0x200000000) - 151}; /* the last two: blocks 256 and 2^32 */
     fixture f = seeded(1);
     uint64_t whole[COUNT], part[COUNT], refined = 0;
     assert_int_equal(tc_random_open_round(f.random, 3), TC_OK);
-    assert_int_equal(tc_random_bulk(f.worker, 0, COUNT, whole), TC_OK);
-    for (size_t first = 0; first < COUNT; first++)
-        for (size_t count = 0; first + count <= COUNT; count += 1 + count / 2) {
-            assert_int_equal(tc_random_refine(f.worker, first, 1, &refined), TC_OK);
-            assert_int_equal(tc_random_bulk(f.worker, first, count, part), TC_OK);
-            assert_memory_equal(part, whole + first, count * sizeof *part);
-        }
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        assert_int_equal(tc_random_bulk(f.worker, starts[i], COUNT, whole), TC_OK);
+        for (size_t first = 0; first < COUNT; first++)
+            for (size_t count = 0; first + count <= COUNT; count += 1 + count / 2) {
+                assert_int_equal(tc_random_refine(f.worker, starts[i] + first, 1, &refined), TC_OK);
+                assert_int_equal(tc_random_bulk(f.worker, starts[i] + first, count, part), TC_OK);
+                assert_memory_equal(part, whole + first, count * sizeof *part);
+            }
+    }
     tc_arena_free(f.arena);
 }
 
