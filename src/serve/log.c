@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,7 @@ static void sink_flush(log_sink *sink, double seconds) {
 enum { LINE = 16384, MOST_TEXT = 2048, ESCAPED = 6, CLOSING = 64 };
 
 struct tc_logbook {
+    pthread_mutex_t mutex; /* loops write side by side; guards all that changes */
     log_sink *sink;
     bool as_json, is_journal;
     tc_log_level least;
@@ -379,9 +381,14 @@ static void put_head(tc_logbook *log, tc_log_event event) {
         puts_at(log, parts[i]);
 }
 
+static void destroy_mutex(void *mutex) { (void)pthread_mutex_destroy(mutex); }
+
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least) {
     tc_logbook *log = TC_NEW(arena, tc_logbook, 1);
     log->sink = sink_new(arena, out);
+    if (pthread_mutex_init(&log->mutex, NULL) != 0)
+        tc_raise(arena, TC_NO_MEMORY);
+    tc_arena_on_free(arena, destroy_mutex, &log->mutex);
     log->as_json = as_json;
     log->is_journal = log->sink->is_journal;
     log->least = least;
@@ -406,6 +413,7 @@ static uint64_t find_lost(tc_logbook *log) {
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count) {
     if (!tc_log_takes(log, event))
         return;
+    (void)pthread_mutex_lock(&log->mutex);
     sink_flush(log->sink, 0);
     uint64_t lost = find_lost(log);
     log->length = 0;
@@ -417,6 +425,7 @@ void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *field
     puts_at(log, log->as_json ? "}\n" : "\n");
     if (sink_put(log->sink, log->line, log->length))
         log->told += lost;
+    (void)pthread_mutex_unlock(&log->mutex);
 }
 
 void tc_log_say(tc_logbook *log, tc_log_event event, const char *text) {
@@ -427,6 +436,7 @@ void tc_log_say(tc_logbook *log, tc_log_event event, const char *text) {
         tc_log_write(log, event, &why, 1);
         return;
     }
+    (void)pthread_mutex_lock(&log->mutex);
     while (*text != '\0') {
         size_t length = strcspn(text, "\n"), most = LINE - CLOSING;
         log->length = 0;
@@ -436,13 +446,24 @@ void tc_log_say(tc_logbook *log, tc_log_event event, const char *text) {
         (void)sink_put(log->sink, log->line, log->length);
         text += length + (text[length] == '\n');
     }
+    (void)pthread_mutex_unlock(&log->mutex);
 }
 
-uint64_t tc_log_lost(const tc_logbook *log) { return log == NULL ? 0 : log->sink->lost; }
+uint64_t tc_log_lost(tc_logbook *log) {
+    if (log == NULL)
+        return 0;
+    (void)pthread_mutex_lock(&log->mutex);
+    uint64_t lost = log->sink->lost;
+    (void)pthread_mutex_unlock(&log->mutex);
+    return lost;
+}
 
 void tc_log_flush(tc_logbook *log, double seconds) {
-    if (log != NULL)
-        sink_flush(log->sink, seconds);
+    if (log == NULL)
+        return;
+    (void)pthread_mutex_lock(&log->mutex);
+    sink_flush(log->sink, seconds);
+    (void)pthread_mutex_unlock(&log->mutex);
 }
 
 /* ---- the service manager ---- */

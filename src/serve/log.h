@@ -114,14 +114,15 @@ typedef struct tc_logbook tc_logbook; /* tc_log is a logarithm, see model/expr.h
  * event, message and the fields. A line is written at once and whole. The log never waits for its reader: it buffers
  * what the reader does not take, then drops lines, and the next line that gets through says in `lost` how many are
  * missing. For systemd's journal each line begins with its priority ("<4>"), which the journal removes. A log of NULL
- * writes nothing. Keys are texts of the program. */
+ * writes nothing. Keys are texts of the program. May be called from any
+ * thread. */
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
 bool tc_log_takes(const tc_logbook *log, tc_log_event event); /* whether its level is high enough */
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count);
 /* Other words of a command, one line or several: as they are, or in JSON as the event's `why`. Text is written at any
  * level. */
 void tc_log_say(tc_logbook *log, tc_log_event event, const char *text);
-uint64_t tc_log_lost(const tc_logbook *log); /* lines dropped since the start */
+uint64_t tc_log_lost(tc_logbook *log); /* lines dropped since the start */
 /* Writes buffered lines, and waits up to these seconds for the reader. */
 void tc_log_flush(tc_logbook *log, double seconds);
 #define TC_LOG(log, event, ...)                                                                                        \

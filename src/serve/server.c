@@ -129,8 +129,8 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     SSL_CTX_free(s->tls);
     s->tls = fresh;
     s->expiry_told = 0;
-    if (s->links != NULL)
-        tc_links_set_tls(s->links, fresh);
+    if (s->loops != NULL)
+        tc_loops_set_tls(s->loops, fresh);
     TC_LOG(s->settings->log, TC_EVENT_RELOADED, tc_log_text("keys", s->settings->keys));
     notify_reloaded(s, NULL);
     tc_server_check_expiry(s);
@@ -211,9 +211,7 @@ static void explain_failure(tc_server *s) {
 }
 
 /* Fills in the result and logs it. */
-static tc_status judge(tc_server *s, tc_status status, tc_server_result *result) {
-    if (s->rounds == NULL || s->links == NULL)
-        return status;
+static tc_status sum_up(tc_server *s, tc_status status, tc_server_result *result) {
     tc_run_end end = tc_rounds_end(s->rounds);
     tc_naming naming = end == TC_RUN_REFUSED ? TC_NAME_REFUSED : TC_NAME_UNTOLD;
     bool is_named = end == TC_RUN_REFUSED || end == TC_RUN_DONE || end == TC_RUN_DIVERGED;
@@ -239,6 +237,13 @@ static tc_status judge(tc_server *s, tc_status status, tc_server_result *result)
     result->answer_multipliers = s->figures.answer_multipliers;
     result->feasibility = s->figures.feasibility;
     return end == TC_RUN_ROLLED_BACK && status == TC_OK ? explain_rollback(s) : status;
+}
+
+static tc_status judge(tc_server *s, tc_status status, tc_server_result *result) {
+    tc_rounds_lock(s->rounds);
+    status = sum_up(s, status, result);
+    tc_rounds_unlock(s->rounds);
+    return status;
 }
 
 /* ---- the loop ---- */
@@ -313,9 +318,8 @@ static void part(tc_server *s) {
         tc_rounds_tell_refused(s->rounds);
     tc_listener_free(s->listener);
     s->listener = NULL;
-    while (!tc_ring_is_empty(&s->links->open))
-        tc_link_close((tc_link *)(void *)s->links->open.after);
-    while (!tc_ring_is_empty(&s->links->parting) && tc_serve_now() < until && s->stops < 2)
+    tc_loops_part(s->loops);
+    while (!tc_loops_have_parted(s->loops) && tc_serve_now() < until && s->stops < 2)
         if (event_base_loop(s->base, EVLOOP_ONCE) < 0)
             return;
 }
@@ -340,7 +344,7 @@ static void end_standby(tc_server *s, tc_server_result *result) {
 static void stop(tc_server *s) {
     tc_http_free(s->http);
     tc_listener_free(s->listener);
-    tc_links_free(s->links);
+    tc_loops_free(s->loops);
     if (s->rounds != NULL)
         tc_rounds_free(s->rounds);
     for (size_t i = 0; i < TC_SERVER_SIGNALS; i++)

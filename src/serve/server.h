@@ -5,7 +5,7 @@
 #ifndef TC_SERVE_SERVER_H
 #define TC_SERVE_SERVER_H
 
-#include "serve/rounds/rounds.h"
+#include "serve/loops.h"
 
 #include <stdio.h>
 
@@ -29,7 +29,8 @@ typedef struct tc_server_settings {
     const char *const *disbelieved; /* agents whose claims beyond the journal are ignored */
     size_t disbelieved_count;
     tc_durability durability;
-    size_t threads; /* 0: all processors */
+    size_t threads; /* of the process: for the release of large problems, and loops that serve connections. 0: all
+                     * processors and one loop */
     tc_late_policy late;
     double tick; /* seconds between releases; 0: as soon as a round is complete */
     bool after_restore, new_run;
@@ -81,7 +82,8 @@ typedef struct tc_server {
     tc_arena *arena;
     const tc_server_settings *settings;
     tc_buffer *messages;
-    tc_figures figures;
+    tc_figures figures; /* written under the lock of the rounds */
+    tc_figures shown;   /* what the pages read: a copy */
     tc_reporter reporter;
     struct event_base *base;
     SSL_CTX *tls;
@@ -91,7 +93,7 @@ typedef struct tc_server {
     tc_random *random;
     tc_cloud_half *half;
     tc_rounds *rounds;
-    tc_links *links;
+    tc_loops *loops;
     tc_listener *listener;
     tc_http *http;
     struct event *signals[TC_SERVER_SIGNALS], *tick, *reload, *renewal;

@@ -122,10 +122,8 @@ static void on_renew(evutil_socket_t number, short what, void *context) {
     (void)number;
     (void)what;
     tc_server *s = context;
-    if (tc_journal_renew(s->journal) == TC_OK || tc_rounds_end(s->rounds) != TC_RUN_GOES_ON)
-        return;
-    tc_rounds_log_journal(s->rounds, tc_rounds_last(s->rounds));
-    tc_rounds_break(s->rounds, TC_RUN_FAILED, TC_CANNOT_WRITE);
+    if (tc_journal_renew(s->journal) != TC_OK)
+        tc_rounds_journal_failed(s->rounds);
 }
 
 tc_status tc_server_keep_lease(tc_server *s) {

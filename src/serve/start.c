@@ -62,23 +62,23 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
 
 /* ---- figures ---- */
 
-/* After a failed commit the cloud half is ahead of the journal: what it holds was not released, so it is not shown.
- * after_round alone updates the traffic: between rounds it would show when states arrive. */
+/* After a failed commit the cloud half is ahead of the journal: what it holds was not released, so it is not shown. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
-    s->figures.log_lost = tc_log_lost(s->settings->log);
-    if (s->links == NULL) /* it stands by */
-        return;
-    tc_links_figures links = tc_links_count(s->links);
-    bool has_round = s->half != NULL && tc_cloud_half_rounds(s->half) > 0 &&
+    tc_rounds_lock(s->rounds);
+    bool stands_by = s->loops == NULL;
+    bool has_round = !stands_by && s->half != NULL && tc_cloud_half_rounds(s->half) > 0 &&
                      tc_cloud_half_rounds(s->half) == s->figures.round && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
-    links.frames = s->figures.links.frames;
-    links.bytes_in = s->figures.links.bytes_in;
-    links.bytes_out = s->figures.links.bytes_out;
-    s->figures.links = links;
+    if (!stands_by) {
+        s->figures.links = tc_loops_count(s->loops);
+        s->figures.answers = tc_rounds_answers(s->rounds);
+    }
+    s->figures.log_lost = tc_log_lost(s->settings->log);
     s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->half) : NULL;
     s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->half) : NULL;
     s->figures.feasibility = has_round ? tc_cloud_half_feasibility(s->half) : NULL;
+    s->shown = s->figures;
+    tc_rounds_unlock(s->rounds);
 }
 
 void tc_server_check_expiry(tc_server *s) {
@@ -96,6 +96,7 @@ void tc_server_check_expiry(tc_server *s) {
 
 void tc_server_tick(tc_server *s) {
     static const double TELL_EACH = 10, FORGET = 0.3;
+    tc_rounds_lock(s->rounds);
     double now = tc_serve_now(), span = now - fmax(s->ticked_at, s->first_at);
     uint64_t round = s->figures.round;
     if (s->done > 0 && span > 0) {
@@ -116,6 +117,7 @@ void tc_server_tick(tc_server *s) {
     s->ticked_done = s->done;
     s->ticked_at = now;
     tc_server_check_expiry(s);
+    tc_rounds_unlock(s->rounds);
     if (s->rounds != NULL)
         tc_rounds_tick(s->rounds);
 }
@@ -140,8 +142,6 @@ static void after_round(void *context, uint64_t round, tc_answer_scalars scalars
     tc_server *s = context;
     s->last_at = tc_serve_now();
     s->done++;
-    tc_links_set_busy(s->links);
-    s->figures.links = tc_links_count(s->links);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);
 }
@@ -260,6 +260,7 @@ static tc_status make_rounds(tc_server *s) {
                                    .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
                                    .rounds = (uint64_t)of->plan->rounds,
                                    .late = of->late,
+                                   .lanes = of->threads == 0 ? 1 : of->threads,
                                    .tick = of->tick,
                                    .end_patience = END_SECONDS,
                                    .is_plain = of->keys == NULL,
@@ -292,7 +293,7 @@ static tc_status open_pages(tc_server *s) {
     const tc_server_settings *of = s->settings;
     if (of->http == NULL)
         return TC_OK;
-    tc_status status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    tc_status status = tc_http_new(s->base, of->http, &s->shown, tc_server_refresh, s, s->messages, &s->http);
     if (status == TC_OK)
         tc_http_allow(s->http, of->http_hosts, of->http_host_count);
     return status;
@@ -306,17 +307,16 @@ void tc_server_announce_pages(tc_server *s) {
 
 static tc_status open_doors(tc_server *s) {
     const tc_server_settings *of = s->settings;
-    tc_links_settings links = {
-        .tls = s->tls, .owner = tc_rounds_owner(s->rounds), .most_kept = tc_rounds_most_kept(s->rounds)};
+    tc_links_settings links = {.tls = s->tls, .most_kept = tc_rounds_most_kept(s->rounds)};
     size_t files = tc_listener_raise_limit(), wanted = of->model->agent_count + 4096 + 64;
     if (files < wanted) {
         TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
         share_files(&links, files, of->model->agent_count + 64);
     }
-    s->links = tc_links_new(s->base, &links);
-    if (s->links == NULL)
+    s->loops = tc_loops_new(s->base, &links, s->rounds);
+    if (s->loops == NULL || !tc_loops_start(s->loops))
         return TC_NO_MEMORY;
-    tc_listener_serve(s->listener, s->links);
+    tc_listener_share(s->listener, tc_loops_main(s->loops), tc_loops_take, s->loops);
     return tc_server_write_ports(s);
 }
 

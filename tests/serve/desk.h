@@ -128,7 +128,7 @@ static inline void desk_open(desk *d, desk_wish wish) {
     assert_int_equal(tc_rounds_new(d->arena, &rounds, &d->rounds), TC_OK);
     if (wish.disbelieved != NULL)
         assert_true(tc_rounds_disbelieve(d->rounds, wish.disbelieved));
-    tc_links_settings links = {.owner = tc_rounds_owner(d->rounds), .slow_seconds = wish.slow_seconds};
+    tc_links_settings links = {.owner = tc_rounds_owner(d->rounds, 0), .slow_seconds = wish.slow_seconds};
     d->links = tc_links_new(d->base, &links);
     assert_non_null(d->links);
 }

@@ -258,7 +258,7 @@ static inline bool life_open(life *l, world *w, bool after_restore) {
                                  .is_plain = true,
                                  .after_restore = after_restore};
     assert_int_equal(tc_rounds_new(l->arena, &rounds, &l->rounds), TC_OK);
-    tc_links_settings links = {.owner = tc_rounds_owner(l->rounds)};
+    tc_links_settings links = {.owner = tc_rounds_owner(l->rounds, 0)};
     l->links = tc_links_new(l->base, &links);
     assert_non_null(l->links);
     return true;

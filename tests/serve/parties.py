@@ -19,6 +19,7 @@ import tempfile
 import time
 
 TACIT = os.environ.get("TACIT", "tacit")
+THREADS = os.environ.get("TACIT_SERVE_THREADS")  # of clouds; None: one loop
 PATIENCE = 300  # seconds: ends a test that hangs, and decides nothing else
 
 
@@ -141,6 +142,7 @@ class Parties:
         arguments += ["--keys", self.keys / "cloud"] if self.tls else ["--insecure-plaintext"]
         arguments += ["--seed", seed, "--insecure-seed"] if seed is not None else []
         arguments += ["--trace", self.folder / f"cloud.{self.starts}.csv"] if trace else []
+        arguments += ["--threads", THREADS] if THREADS else []
         self.cloud = Process("cloud", self.folder, [*arguments, *more])
         self.others.append(self.cloud)
         if ready:

@@ -212,7 +212,7 @@ static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* of the time: while rounds 
 static const double BUSY_SECONDS = 0.05;           /* rounds count as going on for this long after one */
 static const double SLICE = 0.002, LEAST = 0.0005; /* seconds: the largest credit, and the credit to wait for */
 
-void tc_links_set_busy(tc_links *links) { links->door.busy_until = tc_serve_now() + BUSY_SECONDS; }
+void tc_door_set_busy(tc_links *links) { links->door.busy_until = tc_serve_now() + BUSY_SECONDS; }
 
 static double share(const tc_door *door, double now) { return now < door->busy_until ? SHARE : IDLE_SHARE; }
 

@@ -44,20 +44,20 @@ static tc_ring *list_of(tc_links *links, tc_link_state state) {
     return &links->dead;
 }
 
-static size_t *count_of(tc_links *links, tc_link_state state) {
-    return state == TC_LINK_SILENT    ? &links->figures.silent
-           : state == TC_LINK_SHAKING ? &links->figures.shaking
-           : state == TC_LINK_OPEN    ? &links->figures.open
+static atomic_size_t *count_of(tc_links *links, tc_link_state state) {
+    return state == TC_LINK_SILENT    ? &links->counts.silent
+           : state == TC_LINK_SHAKING ? &links->counts.shaking
+           : state == TC_LINK_OPEN    ? &links->counts.open
                                       : NULL;
 }
 
 void tc_link_enter(tc_link *link, tc_link_state state) {
     tc_links *links = link->links;
-    size_t *before = count_of(links, link->state), *after = count_of(links, state);
+    atomic_size_t *before = count_of(links, link->state), *after = count_of(links, state);
     if (before != NULL)
-        (*before)--;
+        TC_COUNT(*before, (size_t)-1);
     if (after != NULL)
-        (*after)++;
+        TC_COUNT(*after, (size_t)1);
     tc_door_count(links, link, link->state, -1);
     tc_door_count(links, link, state, 1);
     if (link->holder != NULL && link->state == TC_LINK_OPEN)
@@ -75,7 +75,7 @@ void tc_link_kill(tc_link *link, tc_link_end end, const char *why) {
     tc_links *links = link->links;
     bool told = link->state == TC_LINK_PARTING || link->state == TC_LINK_LINGERING;
     if (!link->was_open)
-        links->figures.failed++;
+        TC_COUNT(links->counts.failed, 1U);
     tc_link_enter(link, TC_LINK_DEAD);
     tc_ring_leave(&link->waiting);
     tc_ring_leave(&link->more);
@@ -122,7 +122,7 @@ static void refuse_plain(tc_link *link) {
 static void open_link(tc_link *link) {
     tc_socket_opened(&link->socket);
     link->was_open = true;
-    link->links->figures.opened++;
+    TC_COUNT(link->links->counts.opened, 1U);
     link->links->churn++;
     tc_link_enter(link, TC_LINK_OPEN);
     link->links->owner.opened(link->links->owner.context, link);
@@ -187,7 +187,8 @@ static void greet(tc_link *link) {
         return;
     }
     SSL_set_app_data(link->ssl, link);
-    tc_door_make_room(&links->shaking, links->door.shaking, links->figures.shaking, links->settings.most_shaking);
+    tc_door_make_room(&links->shaking, links->door.shaking, TC_SEEN(links->counts.shaking),
+                      links->settings.most_shaking);
     if (link->state == TC_LINK_SHAKING)
         shake(link);
 }
@@ -238,8 +239,8 @@ static void tick(evutil_socket_t descriptor, short what, void *context) {
 /* ---- all of them ---- */
 
 static void fill_in(tc_links_settings *settings) {
-    settings->most_silent = settings->most_silent == 0 ? 4096 : settings->most_silent;
-    settings->most_shaking = settings->most_shaking == 0 ? 256 : settings->most_shaking;
+    settings->most_silent = settings->most_silent == 0 ? TC_LINKS_SILENT : settings->most_silent;
+    settings->most_shaking = settings->most_shaking == 0 ? TC_LINKS_SHAKING : settings->most_shaking;
     settings->open_seconds = settings->open_seconds == 0 ? 10 : settings->open_seconds;
     settings->slow_seconds = settings->slow_seconds == 0 ? 30 : settings->slow_seconds;
     settings->most_kept = settings->most_kept == 0 ? (size_t)1 << 20 : settings->most_kept;
@@ -273,11 +274,15 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
     return links;
 }
 
-void tc_links_set_tls(tc_links *links, SSL_CTX *tls) {
+void tc_links_share_tls(tc_links *links, SSL_CTX *tls) {
     if (tls != NULL)
         (void)SSL_CTX_up_ref(tls);
     SSL_CTX_free(links->tls);
     links->tls = tls;
+}
+
+void tc_links_set_tls(tc_links *links, SSL_CTX *tls) {
+    tc_links_share_tls(links, tls);
     if (tls != NULL)
         SSL_CTX_set_cert_verify_callback(tls, tc_holder_verify, NULL);
 }
@@ -299,7 +304,33 @@ void tc_links_free(tc_links *links) {
     free(links);
 }
 
-tc_links_figures tc_links_count(const tc_links *links) { return links->figures; }
+tc_links_figures tc_links_count(const tc_links *links) {
+    const tc_links_counts *counts = &links->counts;
+    return (tc_links_figures){.silent = TC_SEEN(counts->silent),
+                              .shaking = TC_SEEN(counts->shaking),
+                              .open = TC_SEEN(counts->open),
+                              .accepted = TC_SEEN(counts->accepted),
+                              .opened = TC_SEEN(counts->opened),
+                              .failed = TC_SEEN(counts->failed),
+                              .frames = TC_SEEN(counts->frames),
+                              .bytes_in = TC_SEEN(counts->bytes_in),
+                              .bytes_out = TC_SEEN(counts->bytes_out)};
+}
+
+tc_links_figures tc_links_traffic(const tc_links *links) {
+    const tc_links_counts *counts = &links->counts;
+    return (tc_links_figures){.frames = TC_SEEN(counts->shown_frames),
+                              .bytes_in = TC_SEEN(counts->shown_in),
+                              .bytes_out = TC_SEEN(counts->shown_out)};
+}
+
+void tc_links_set_busy(tc_links *links) {
+    tc_links_counts *counts = &links->counts;
+    tc_door_set_busy(links);
+    atomic_store_explicit(&counts->shown_frames, TC_SEEN(counts->frames), memory_order_relaxed);
+    atomic_store_explicit(&counts->shown_in, TC_SEEN(counts->bytes_in), memory_order_relaxed);
+    atomic_store_explicit(&counts->shown_out, TC_SEEN(counts->bytes_out), memory_order_relaxed);
+}
 
 void tc_links_take(tc_links *links, int descriptor) {
     tc_link *link = calloc(1, sizeof *link);
@@ -323,9 +354,9 @@ void tc_links_take(tc_links *links, int descriptor) {
     }
     tc_link_find_peer(link);
     link->way = tc_door_way(links, &link->peer);
-    links->figures.accepted++;
+    TC_COUNT(links->counts.accepted, 1U);
     tc_link_enter(link, TC_LINK_SILENT);
-    tc_door_make_room(&links->silent, links->door.silent, links->figures.silent, links->settings.most_silent);
+    tc_door_make_room(&links->silent, links->door.silent, TC_SEEN(links->counts.silent), links->settings.most_silent);
 }
 
 const tc_identity *tc_link_identity(const tc_link *link) {

@@ -7,8 +7,8 @@
  *
  * A link buffers unsent bytes, up to a limit, and pauses reading until they are drained.
  *
- * Everything happens in the thread of the event base. Callbacks may send on and close any link. A closed link stays
- * valid until the callback returns, and its owner is told once. */
+ * Everything happens in the thread of the event base, except counting. Callbacks may send on and close any link. A
+ * closed link stays valid until the callback returns, and its owner is told once. */
 #ifndef TC_SERVE_LINK_LINK_H
 #define TC_SERVE_LINK_LINK_H
 
@@ -19,7 +19,7 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-typedef struct tc_links tc_links; /* all connections of a cloud */
+typedef struct tc_links tc_links; /* all connections of a loop */
 typedef struct tc_link tc_link;   /* one of them */
 
 #define TC_LINK_ENDS(X)                                                                                                \
@@ -47,11 +47,13 @@ typedef struct tc_link_owner {
     void *context;
 } tc_link_owner;
 
+enum { TC_LINKS_SILENT = 4096, TC_LINKS_SHAKING = 256 };
+
 typedef struct tc_links_settings {
     SSL_CTX *tls; /* takes a reference; NULL: plain text, on loopback */
     tc_link_owner owner;
-    size_t most_silent;    /* 0: 4096 */
-    size_t most_shaking;   /* 0: 256 */
+    size_t most_silent;    /* 0: TC_LINKS_SILENT */
+    size_t most_shaking;   /* 0: TC_LINKS_SHAKING */
     unsigned open_seconds; /* for the first byte, and again for the handshake; 0: 10 */
     unsigned slow_seconds; /* without any progress of buffered output; 0: 30 */
     size_t most_kept;      /* bytes of output buffered for a link; 0: 1 MiB */
@@ -61,15 +63,19 @@ typedef struct tc_links_settings {
 tc_links *tc_links_new(struct event_base *base, const tc_links_settings *settings) TC_MUST_USE;
 /* Closes all links. Not from a callback. */
 void tc_links_free(tc_links *links);
-/* For new connections. */
+/* For new connections. The second is for a context that another loop's links were given before. */
 void tc_links_set_tls(tc_links *links, SSL_CTX *tls);
+void tc_links_share_tls(tc_links *links, SSL_CTX *tls);
 
 typedef struct tc_links_figures {
     size_t silent, shaking, open;
     uint64_t accepted, opened, failed; /* failed: ended before they were open */
     uint64_t frames, bytes_in, bytes_out;
 } tc_links_figures;
+/* From any thread. */
 tc_links_figures tc_links_count(const tc_links *links);
+/* Frames and bytes at the last call of tc_links_set_busy; the rest is 0. From any thread. */
+tc_links_figures tc_links_traffic(const tc_links *links);
 
 /* A round was answered: for a while newcomers get less of the loop's time. */
 void tc_links_set_busy(tc_links *links);
@@ -123,6 +129,8 @@ void tc_link_close(tc_link *link);
 
 typedef struct tc_listener tc_listener;
 
+typedef void tc_take_link(void *context, int descriptor);
+
 /* Listens at "HOST:PORT", "[::1]:7500" or ":7500" (all addresses of IPv6 and IPv4); port 0: any free one. Connections
  * go to links, which may be NULL until tc_listener_serve; none is accepted before the loop runs. loopback_only:
  * TC_BAD_USAGE for an address that other machines can reach. TC_BAD_USAGE, TC_CANNOT_READ (the system refuses the
@@ -130,6 +138,8 @@ typedef struct tc_listener tc_listener;
 tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *address, bool loopback_only,
                           tc_buffer *messages, tc_listener **listener) TC_MUST_USE;
 void tc_listener_serve(tc_listener *listener, tc_links *links);
+/* Gives descriptors to `take` instead, on the time of these links. */
+void tc_listener_share(tc_listener *listener, tc_links *links, tc_take_link *take, void *context);
 void tc_listener_free(tc_listener *listener);
 
 unsigned tc_listener_port(const tc_listener *listener);

@@ -6,6 +6,7 @@
 #include "serve/link/link.h"
 
 #include <event2/event_struct.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -85,6 +86,16 @@ enum {
     TC_LINK_MOST_THROWN = 1 << 20 /* bytes discarded while lingering */
 };
 
+/* Written by the loop's own thread only, so a load and a store count without a lock. */
+typedef struct tc_links_counts {
+    atomic_size_t silent, shaking, open;
+    _Atomic uint64_t accepted, opened, failed;
+    _Atomic uint64_t frames, bytes_in, bytes_out;
+    _Atomic uint64_t shown_frames, shown_in, shown_out; /* when a round was last answered */
+} tc_links_counts;
+#define TC_SEEN(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
+#define TC_COUNT(counter, more) atomic_store_explicit(&(counter), TC_SEEN(counter) + (more), memory_order_relaxed)
+
 struct tc_links {
     struct event_base *base;
     SSL_CTX *tls;
@@ -98,7 +109,7 @@ struct tc_links {
     tc_door door;
     uint64_t churn; /* connections opened or freed since memory was last given back to the system */
     time_t given_back_at;
-    tc_links_figures figures;
+    tc_links_counts counts;
     unsigned char scratch[TC_LINK_SCRATCH];
 };
 
@@ -117,9 +128,19 @@ static inline void tc_ring_join(tc_ring *ring, tc_ring *item) {
     ring->before = item;
 }
 
+/* Moves all of a list to an empty one. */
+static inline void tc_ring_move(tc_ring *to, tc_ring *from) {
+    if (tc_ring_is_empty(from))
+        return;
+    *to = *from;
+    to->before->after = to->after->before = to;
+    tc_ring_clear(from);
+}
+
 /* ---- newcomers: door.c ---- */
 
 bool tc_door_new(tc_links *links) TC_MUST_USE;
+void tc_door_set_busy(tc_links *links); /* rounds go on */
 /* Whether there is time for newcomers now; if not, how long to wait. */
 bool tc_door_is_open(tc_links *links);
 struct timeval tc_door_wait(tc_links *links);

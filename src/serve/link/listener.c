@@ -16,7 +16,9 @@
 enum { BACKLOG = 1024, AT_ONCE = 16 };
 
 struct tc_listener {
-    tc_links *links;
+    tc_links *links;    /* whose share of time pays */
+    tc_take_link *take; /* where connections go */
+    void *context;
     int descriptor;
     struct event arriving, again; /* again: after a pause for lack of descriptors */
 };
@@ -56,7 +58,7 @@ static void take_some(tc_listener *listener, int descriptor) {
             if (errno != ECONNABORTED && errno != EINTR)
                 return;
         } else if (tc_socket_set_up(arrived)) {
-            tc_links_take(listener->links, arrived);
+            listener->take(listener->context, arrived);
         } else {
             (void)close(arrived);
         }
@@ -146,7 +148,8 @@ tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *
         return status;
     tc_listener *made = calloc(1, sizeof *made);
     if (made != NULL) {
-        *made = (tc_listener){.links = links, .descriptor = descriptor};
+        *made = (tc_listener){.descriptor = descriptor};
+        tc_listener_serve(made, links);
         if (event_assign(&made->arriving, base, descriptor, EV_READ | EV_PERSIST, arrive, made) == 0 &&
             event_assign(&made->again, base, -1, 0, go_on, made) == 0 && event_add(&made->arriving, NULL) == 0) {
             *listener = made;
@@ -158,7 +161,17 @@ tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *
     return TC_NO_MEMORY;
 }
 
-void tc_listener_serve(tc_listener *listener, tc_links *links) { listener->links = links; }
+static void take_alone(void *links, int descriptor) { tc_links_take(links, descriptor); }
+
+void tc_listener_serve(tc_listener *listener, tc_links *links) {
+    tc_listener_share(listener, links, take_alone, links);
+}
+
+void tc_listener_share(tc_listener *listener, tc_links *links, tc_take_link *take, void *context) {
+    listener->links = links;
+    listener->take = take;
+    listener->context = context;
+}
 
 void tc_listener_free(tc_listener *listener) {
     if (listener == NULL)

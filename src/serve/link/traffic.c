@@ -89,7 +89,7 @@ static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
             return false;
         }
         at += taken;
-        links->figures.frames++;
+        TC_COUNT(links->counts.frames, 1U);
         links->owner.frame(links->owner.context, link, &frame);
         if (link->state != TC_LINK_OPEN)
             return false;
@@ -134,7 +134,7 @@ static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *use
         return false;
     }
     *used += (size_t)got;
-    link->links->figures.bytes_in += (uint64_t)got;
+    TC_COUNT(link->links->counts.bytes_in, (uint64_t)got);
     return cut(link, to, *used) && has_more(link);
 }
 
@@ -235,7 +235,7 @@ static ptrdiff_t push(tc_link *link, const unsigned char *bytes, size_t size) {
         return went;
     }
     ptrdiff_t went = link->ssl == NULL ? push_plain(link, bytes, size) : push_tls(link, bytes, size);
-    link->links->figures.bytes_out += went > 0 ? (uint64_t)went : 0;
+    TC_COUNT(link->links->counts.bytes_out, went > 0 ? (uint64_t)went : 0);
     return went;
 }
 
@@ -334,7 +334,7 @@ static bool seal(tc_link *link, const unsigned char *bytes, size_t size, tc_held
     if (link->ssl == NULL) {
         memcpy(held->bytes, bytes, size);
         held->size = size;
-        link->links->figures.bytes_out += size;
+        TC_COUNT(link->links->counts.bytes_out, size);
         return true;
     }
     link->socket.held = held;

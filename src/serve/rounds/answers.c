@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tc_batch_reserve(tc_rounds *r) {
+bool tc_batch_reserve(const tc_rounds *r, tc_lane *lane) {
     size_t needed = r->enrolment->batch_bytes + TC_ENROLLED_SIZE;
-    if (needed <= r->batch_room)
+    if (needed <= lane->batch_room)
         return true;
-    unsigned char *larger = realloc(r->batch, needed);
+    unsigned char *larger = realloc(lane->batch, needed);
     if (larger == NULL)
         return false;
-    r->batch = larger;
-    r->batch_room = needed;
+    lane->batch = larger;
+    lane->batch_room = needed;
     return true;
 }
 
@@ -28,35 +28,35 @@ static content last_of(const tc_rounds *r) {
 }
 
 /* Each component is an array over all members, so an agent's components are `stride` numbers apart. */
-static const double *gather(const tc_rounds *r, const content *c, const tc_seat *seat) {
+static const double *gather(const content *c, const tc_seat *seat) {
+    double *one = seat->party->lane->one;
     const double *from = c->answers + seat->first_coord;
     if (seat->stride == 1 || seat->states == 1)
         return from;
     for (uint32_t i = 0; i < seat->states; i++)
-        r->one[i] = from[i * seat->stride];
-    return r->one;
+        one[i] = from[i * seat->stride];
+    return one;
 }
 
-static size_t put_answer(const tc_rounds *r, const content *c, const tc_seat *seat, unsigned flags,
-                         unsigned char *bytes) {
+static size_t put_answer(const content *c, const tc_seat *seat, unsigned flags, unsigned char *bytes) {
     tc_answer answer = {.slot = seat->slot,
                         .round = c->round,
                         .flags = (uint16_t)flags,
                         .step = c->scalars.step,
                         .regularization = c->scalars.regularization,
                         .states = seat->states};
-    tc_answer_encode(&answer, gather(r, c, seat), bytes);
+    tc_answer_encode(&answer, gather(c, seat), bytes);
     return tc_answer_size(seat->states);
 }
 
 static size_t put_last(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
     content last = last_of(r);
-    return put_answer(r, &last, seat, 0, bytes);
+    return put_answer(&last, seat, 0, bytes);
 }
 
 /* For the first sending only: the journal does not store flags. */
 static unsigned flags_of(const content *c, const tc_seat *seat) {
-    return (seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
+    return (seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U) | (seat->held == c->round ? TC_ANSWER_HELD : 0U);
 }
 
 static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
@@ -70,36 +70,27 @@ static void owe(tc_rounds *r, tc_party *party) {
     party->is_owed = true;
     for (size_t i = 0; i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
-        if (seat == NULL)
-            continue;
-        seat->is_owed = true;
-        seat->is_held = false;
+        if (seat != NULL)
+            seat->is_owed = true;
     }
 }
 
-/* The answers of a connection, in r->batch. */
-static size_t put_answers(tc_rounds *r, const content *c, const tc_party *party) {
+/* The answers of a connection, in its lane's batch. */
+static size_t put_answers(const tc_rounds *r, const content *c, const tc_party *party) {
     size_t size = 0;
     for (size_t i = 0; i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
-        if (seat == NULL)
-            continue;
-        size += put_answer(r, c, seat, flags_of(c, seat), r->batch + size);
-        seat->is_held = false;
+        if (seat != NULL)
+            size += put_answer(c, seat, flags_of(c, seat), party->lane->batch + size);
     }
-    r->figures->answers += party->count;
+    party->lane->answers += party->count;
     return size;
 }
 
-static void count_holds(tc_rounds *r) {
-    for (size_t i = 0; i < r->enrolment->seat_count; i++) {
-        tc_seat *seat = &r->enrolment->seats[i];
-        if (!seat->is_held)
-            continue;
-        seat->holds++;
-        if (seat->party == NULL)
-            seat->is_held = false;
-    }
+void tc_answers_count_holds(tc_rounds *r) {
+    for (size_t i = 0; r->held > 0 && i < r->enrolment->seat_count; i++)
+        r->enrolment->seats[i].holds += r->enrolment->seats[i].held == r->last;
+    r->held = 0;
 }
 
 static void fetch(const void *what, size_t size) {
@@ -107,11 +98,14 @@ static void fetch(const void *what, size_t size) {
         __builtin_prefetch((const char *)what + i);
 }
 
+static tc_party *first_unanswered(const tc_lane *lane) { return (tc_party *)(void *)lane->unanswered.after; }
+
 /* A thousand connections do not stay in the cache between rounds, so the next one is prefetched while this one sends.
  * Prefetching the ring's head, which is no party, is harmless. */
-static void look_ahead(const tc_rounds *r, const tc_ring *after) {
+static void look_ahead(const tc_rounds *r, const tc_lane *lane) {
     const tc_enrolment *e = r->enrolment;
-    if (after == &e->seated)
+    const tc_ring *after = lane->unanswered.after;
+    if (after == &lane->unanswered)
         return;
     const tc_party *next = (const tc_party *)(const void *)after;
     fetch(after->after, sizeof *next);
@@ -121,41 +115,66 @@ static void look_ahead(const tc_rounds *r, const tc_ring *after) {
 }
 
 /* If the commit fails, the run ends: what this changes in seats and figures does not matter then. A failing link
- * removes its own party and no other. */
-tc_ring *tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
+ * removes its own party and no other. The other lanes' connections are not prepared: their loops encrypt after the
+ * commit, side by side. */
+void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
     content next = {.round = k, .scalars = scalars, .answers = r->next_answers};
-    tc_ring *at, *after;
-    if (r->held > 0)
-        count_holds(r);
-    bool waits = tc_journal_is_under_way(r->settings.journal);
-    for (at = r->enrolment->seated.after; waits && at != &r->enrolment->seated; at = after) {
-        tc_party *party = (tc_party *)(void *)at;
-        after = at->after;
-        look_ahead(r, after);
-        if (!tc_link_is_drained(party->link)) {
-            owe(r, party);
-            continue;
-        }
-        if (!tc_link_may_seal(party->bytes, &r->sealed))
-            break;
-        size_t size = put_answers(r, &next, party);
-        tc_link_seal(party->link, r->batch, size, &r->sealed);
-    }
-    return at;
-}
-
-void tc_answers_all(tc_rounds *r, tc_ring *unprepared) {
-    content last = last_of(r);
-    tc_sealed_send(&r->sealed);
-    for (tc_ring *at = unprepared, *after; at != &r->enrolment->seated; at = after) {
-        tc_party *party = (tc_party *)(void *)at;
-        after = at->after;
-        look_ahead(r, after);
+    tc_lane *lane = r->lanes;
+    tc_ring_move(&lane->unanswered, &lane->seated);
+    while (tc_journal_is_under_way(r->settings.journal) && !tc_ring_is_empty(&lane->unanswered)) {
+        tc_party *party = first_unanswered(lane);
+        if (tc_link_is_drained(party->link) && !tc_link_may_seal(party->bytes, &r->sealed))
+            return;
+        tc_ring_join(&lane->seated, &party->ring);
+        look_ahead(r, lane);
         if (tc_link_is_drained(party->link))
-            tc_link_send(party->link, r->batch, put_answers(r, &last, party));
+            tc_link_seal(party->link, lane->batch, put_answers(r, &next, party), &r->sealed);
         else
             owe(r, party);
     }
+}
+
+/* The next connection that is not answered yet, and its answers in the lane's batch; NULL after the last. */
+static tc_link *next_answers(tc_rounds *r, tc_lane *lane, size_t *size) {
+    tc_link *link = NULL;
+    *size = 0;
+    tc_gate_take(lane);
+    if (!tc_ring_is_empty(&lane->unanswered)) {
+        content last = last_of(r);
+        tc_party *party = first_unanswered(lane);
+        tc_ring_join(&lane->seated, &party->ring);
+        look_ahead(r, lane);
+        link = party->link;
+        if (tc_link_is_drained(link))
+            *size = put_answers(r, &last, party);
+        else
+            owe(r, party);
+    }
+    tc_gate_give(lane);
+    return link;
+}
+
+/* While a connection's answers are sent no gate is held. Meanwhile any connection may leave the list: this one if it
+ * breaks, another one if another lane's connection takes its agent. */
+void tc_answers_all(tc_rounds *r, tc_lane *lane) {
+    size_t size;
+    if (tc_lane_is_main(lane))
+        tc_sealed_send(&r->sealed);
+    for (tc_link *link; (link = next_answers(r, lane, &size)) != NULL;)
+        tc_link_send(link, lane->batch, size);
+    if (lane->answered != NULL)
+        lane->answered(lane->loop);
+    if (atomic_fetch_sub(&r->answering, 1) == 1 && !(r->settings.tick > 0))
+        tc_rounds_errand(lane, TC_ERRAND_RELEASE); /* the next round may be complete already */
+}
+
+uint64_t tc_rounds_answers(tc_rounds *r) {
+    uint64_t all = 0;
+    tc_lock_take(r->lanes);
+    for (size_t i = 0; i < r->lanes->count; i++)
+        all += r->lanes[i].answers;
+    tc_lock_give(r->lanes);
+    return all;
 }
 
 void tc_answers_again(tc_rounds *r, tc_seat *seat) {
@@ -165,8 +184,8 @@ void tc_answers_again(tc_rounds *r, tc_seat *seat) {
         return;
     }
     r->figures->answers_again++;
-    size_t size = put_last(r, seat, r->batch);
-    tc_link_send(party->link, r->batch, size);
+    size_t size = put_last(r, seat, party->lane->batch);
+    tc_link_send(party->link, party->lane->batch, size);
 }
 
 void tc_answers_owed(tc_rounds *r, tc_party *party) {
@@ -179,10 +198,10 @@ void tc_answers_owed(tc_rounds *r, tc_party *party) {
         seat->is_owed = false;
         if (!tc_rounds_has_answer(r))
             continue;
-        size += put_last(r, seat, r->batch + size);
-        r->figures->answers++;
+        size += put_last(r, seat, party->lane->batch + size);
+        party->lane->answers++;
     }
-    tc_link_send(party->link, r->batch, size);
+    tc_link_send(party->link, party->lane->batch, size);
 }
 
 void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
@@ -193,15 +212,16 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
                             .exponent = r->settings.exponent,
                             .method = r->settings.method,
                             .rounds = r->settings.rounds};
-    tc_enrolled_encode(&enrolled, r->batch);
+    unsigned char *batch = party->lane->batch;
+    tc_enrolled_encode(&enrolled, batch);
     size_t size = TC_ENROLLED_SIZE;
     if (tc_rounds_has_answer(r) && seat->answered < r->last) {
-        size += put_last(r, seat, r->batch + size);
+        size += put_last(r, seat, batch + size);
         r->figures->answers_again++;
     } else if (!tc_rounds_has_answer(r) && seat->answered + 1 < r->open) {
-        size += put_lost(r, seat, r->batch + size);
+        size += put_lost(r, seat, batch + size);
     }
-    tc_link_send(party->link, r->batch, size);
+    tc_link_send(party->link, batch, size);
 }
 
 /* ==== The end of a run or of this process ====
@@ -215,7 +235,7 @@ static void arm(tc_rounds *r, double wait) {
     struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
     (void)event_del(&r->ending);
     if (event_add(&r->ending, &time) != 0)
-        tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, TC_NO_MEMORY);
 }
 
 /* Sends the last answer first, if it is still owed. */
@@ -246,13 +266,6 @@ static void for_each(tc_rounds *r, tc_ring *ring, void (*act)(tc_rounds *r, tc_p
     }
 }
 
-static void tell_all(tc_rounds *r) {
-    r->is_ending = true;
-    for_each(r, &r->enrolment->seated, tell);
-    for_each(r, &r->enrolment->idle, tell);
-    r->is_ending = false;
-}
-
 static void close_party(tc_rounds *r, tc_party *party) {
     (void)r;
     if (party->has_end)
@@ -278,10 +291,46 @@ static void refuse_party(tc_rounds *r, tc_party *party) {
 }
 
 void tc_rounds_tell_refused(tc_rounds *r) {
-    r->is_ending = true;
-    for_each(r, &r->enrolment->seated, refuse_party);
-    for_each(r, &r->enrolment->idle, refuse_party);
-    r->is_ending = false;
+    tc_rounds_enter(r->lanes);
+    tc_rounds_ask(r, TC_ASK_REFUSE);
+    tc_rounds_leave(r->lanes);
+}
+
+/* ---- a lane's part ---- */
+
+static void tell_enrolled(tc_rounds *r, tc_party *party) {
+    tc_link *link = party->link;
+    for (size_t i = 0; tc_link_user(link) != NULL && i < party->room; i++) {
+        tc_seat *seat = tc_party_at(r->enrolment, party, i);
+        if (seat == NULL || !seat->is_waiting)
+            continue;
+        seat->is_waiting = false;
+        tc_answers_enrolled(r, seat);
+    }
+}
+
+/* A failing link removes its own party and no other. */
+void tc_answers_do(tc_rounds *r, tc_lane *lane, unsigned what) {
+    if ((what & TC_ASK_ENROLLED) != 0)
+        for_each(r, &lane->seated, tell_enrolled);
+    if ((what & TC_ASK_NOTICES) != 0)
+        tc_enrolment_notify(r->enrolment, lane);
+    if ((what & TC_ASK_TELL) != 0) {
+        for_each(r, &lane->seated, tell);
+        for_each(r, &lane->idle, tell);
+    }
+    if ((what & TC_ASK_REFUSE) != 0) {
+        for_each(r, &lane->seated, refuse_party);
+        for_each(r, &lane->idle, refuse_party);
+    }
+    if ((what & TC_ASK_CLOSE_TOLD) != 0)
+        for_each(r, &lane->seated, close_party);
+    if ((what & TC_ASK_CLOSE_DRAINED) != 0) {
+        for_each(r, &lane->seated, close_drained);
+        for_each(r, &lane->idle, close_drained);
+    }
+    if ((what & TC_ASK_CLOSE_IDLE) != 0)
+        tc_enrolment_tick(r->enrolment, lane);
 }
 
 /* ---- the run is over ---- */
@@ -292,7 +341,7 @@ static void finish_over(tc_rounds *r) {
         are_sure = are_sure && r->enrolment->seats[i].is_sure;
     if (are_sure)
         tc_journal_set_told(r->settings.journal);
-    tc_rounds_break(r, r->reason == TC_END_DONE ? TC_RUN_DONE : TC_RUN_DIVERGED, TC_OK);
+    tc_rounds_break(r, r->lanes, r->reason == TC_END_DONE ? TC_RUN_DONE : TC_RUN_DIVERGED, TC_OK);
 }
 
 static bool are_all_told(const tc_rounds *r) {
@@ -304,7 +353,7 @@ static bool are_all_told(const tc_rounds *r) {
 
 static tc_serve_phase phase_of(tc_end_reason reason) { return reason == TC_END_DONE ? TC_PHASE_DONE : TC_PHASE_FAILED; }
 
-void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
+static void begin_over(tc_rounds *r, tc_end_reason reason) {
     r->is_over = true;
     r->reason = reason;
     r->half = NULL;
@@ -315,13 +364,21 @@ void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
     arm(r, TELL_AFTER);
 }
 
+void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
+    tc_rounds_enter(r->lanes);
+    begin_over(r, reason);
+    tc_rounds_leave(r->lanes);
+}
+
 void tc_rounds_end_told(tc_rounds *r, tc_end_reason reason) {
+    tc_rounds_enter(r->lanes);
     r->is_over = true;
     r->reason = reason;
     r->figures->phase = phase_of(reason);
     for (size_t i = 0; i < r->enrolment->seat_count; i++)
         r->enrolment->seats[i].is_told = true;
     finish_over(r);
+    tc_rounds_leave(r->lanes);
 }
 
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
@@ -329,11 +386,11 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     if (status != TC_OK) {
         tc_rounds_log_journal(r, r->last);
         r->half = NULL;
-        tc_rounds_break(r, TC_RUN_FAILED, status);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, status);
         return;
     }
-    tc_rounds_begin_over(r, reason);
-    tell_all(r);
+    begin_over(r, reason);
+    tc_rounds_ask(r, TC_ASK_TELL);
     tc_ending_check(r);
 }
 
@@ -344,46 +401,48 @@ void tc_ending_again(tc_rounds *r, tc_seat *seat) {
         r->news_at = now;
     seat->came_for_end = true;
     seat->party->tell_at = now + TELL_AFTER;
+    r->ending_wait = TELL_AFTER;
+    tc_rounds_errand(seat->party->lane, TC_ERRAND_TIMER);
+}
+
+void tc_ending_timer(tc_rounds *r) {
     if (!event_pending(&r->ending, EV_TIMEOUT, NULL))
-        arm(r, TELL_AFTER);
+        arm(r, r->ending_wait);
+}
+
+static bool is_anybody_seated(const tc_rounds *r) {
+    for (size_t i = 0; i < r->lanes->count; i++)
+        if (!tc_ring_is_empty(&r->lanes[i].seated) || !tc_ring_is_empty(&r->lanes[i].unanswered))
+            return true;
+    return false;
 }
 
 void tc_ending_check(tc_rounds *r) {
-    if (r->is_ending || r->end != TC_RUN_GOES_ON)
-        return;
-    r->is_ending = true; /* closing calls back */
-    if (r->stop_at > 0) {
-        for_each(r, &r->enrolment->seated, close_drained);
-        for_each(r, &r->enrolment->idle, close_drained);
-    }
-    r->is_ending = false;
-    if (!tc_ring_is_empty(&r->enrolment->seated))
+    if (r->end != TC_RUN_GOES_ON)
         return;
     if (r->stop_at > 0)
-        tc_rounds_break(r, TC_RUN_STOPPED, TC_OK);
+        tc_rounds_ask(r, TC_ASK_CLOSE_DRAINED);
+    if (is_anybody_seated(r))
+        return;
+    if (r->stop_at > 0)
+        tc_rounds_break(r, r->lanes, TC_RUN_STOPPED, TC_OK);
     else if (r->is_over && are_all_told(r))
         finish_over(r);
 }
 
 /* Closes connections that stay two seconds after they were told. Absent agents have until the late deadline or
  * end_patience, whichever is longer, counted from the last time that any agent came. */
-void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
-    (void)descriptor;
-    (void)what;
-    tc_rounds *r = context;
+static void end_on_time(tc_rounds *r) {
     double since = tc_serve_now() - r->news_at, patience = fmax(r->settings.late.deadline, r->settings.end_patience);
     if (r->end != TC_RUN_GOES_ON)
         return;
     if (!r->is_over) {
-        tc_rounds_break(r, r->stop_at > 0 ? TC_RUN_STOPPED : TC_RUN_REFUSED, TC_OK);
+        tc_rounds_break(r, r->lanes, r->stop_at > 0 ? TC_RUN_STOPPED : TC_RUN_REFUSED, TC_OK);
         return;
     }
-    tell_all(r);
-    if (since >= TC_LINK_PART_SECONDS || since >= patience) {
-        r->is_ending = true;
-        for_each(r, &r->enrolment->seated, close_party);
-        r->is_ending = false;
-    }
+    tc_rounds_ask(r, TC_ASK_TELL);
+    if (since >= TC_LINK_PART_SECONDS || since >= patience)
+        tc_rounds_ask(r, TC_ASK_CLOSE_TOLD);
     tc_ending_check(r);
     if (r->end == TC_RUN_GOES_ON && since >= patience)
         finish_over(r);
@@ -391,13 +450,22 @@ void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
         arm(r, fmin(TC_LINK_PART_SECONDS, patience) / 4);
 }
 
-void tc_rounds_stop(tc_rounds *r, double seconds) {
+void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_rounds *r = context;
+    tc_rounds_enter(r->lanes);
+    end_on_time(r);
+    tc_rounds_leave(r->lanes);
+}
+
+static void stop(tc_rounds *r, double seconds) {
     if (r->is_over) {
         finish_over(r);
         return;
     }
     if (r->stop_at > 0 || seconds <= 0) {
-        tc_rounds_break(r, TC_RUN_STOPPED, TC_OK);
+        tc_rounds_break(r, r->lanes, TC_RUN_STOPPED, TC_OK);
         return;
     }
     r->stop_at = tc_serve_now() + seconds;
@@ -405,6 +473,12 @@ void tc_rounds_stop(tc_rounds *r, double seconds) {
     (void)event_del(&r->late);
     (void)event_del(&r->tick);
     arm(r, seconds);
-    tell_all(r);
+    tc_rounds_ask(r, TC_ASK_TELL);
     tc_ending_check(r);
+}
+
+void tc_rounds_stop(tc_rounds *r, double seconds) {
+    tc_rounds_enter(r->lanes);
+    stop(r, seconds);
+    tc_rounds_leave(r->lanes);
 }

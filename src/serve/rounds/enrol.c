@@ -37,8 +37,9 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
     tc_status status = tc_enrolment_new(arena, &enrolment, &r->enrolment);
     if (status != TC_OK)
         return status;
-    r->one = TC_NEW(arena, double, r->enrolment->most_states + 1);
-    r->units = TC_NEW(arena, int64_t, r->enrolment->most_states + 1);
+    r->lanes = tc_lanes_new(arena, r, settings->lanes == 0 ? 1 : settings->lanes, r->enrolment->most_states);
+    if (r->lanes == NULL)
+        return TC_NO_MEMORY;
     r->sealed.bytes = TC_NEW(arena, unsigned char, TC_SEALED_ROOM);
     r->is_surveying = settings->after_restore;
     if (event_assign(&r->late, settings->base, -1, 0, tc_late_on_time, r) != 0 ||
@@ -56,9 +57,9 @@ void tc_rounds_free(tc_rounds *r) {
     (void)event_del(&r->late);
     (void)event_del(&r->ending);
     (void)event_del(&r->tick);
-    free(r->batch);
+    tc_lanes_free(r->lanes);
     free(r->snapshot);
-    r->batch = r->snapshot = NULL;
+    r->snapshot = NULL;
 }
 
 size_t tc_rounds_most_kept(const tc_rounds *r) {
@@ -87,13 +88,20 @@ static void warn_survey(tc_rounds *r) {
 }
 
 void tc_rounds_tick(tc_rounds *r) {
+    tc_rounds_enter(r->lanes);
     if (r->is_surveying)
         warn_survey(r);
-    tc_enrolment_tick(r->enrolment);
+    tc_rounds_ask(r, TC_ASK_CLOSE_IDLE);
     tc_reporter_tick(r->settings.reporter);
+    tc_rounds_leave(r->lanes);
 }
 
-tc_run_end tc_rounds_end(const tc_rounds *r) { return r->end; }
+tc_run_end tc_rounds_end(const tc_rounds *r) {
+    tc_lock_take(r->lanes);
+    tc_run_end end = r->end;
+    tc_lock_give(r->lanes);
+    return end;
+}
 tc_status tc_rounds_status(const tc_rounds *r) { return r->status; }
 uint64_t tc_rounds_last(const tc_rounds *r) { return r->last; }
 const tc_rollback *tc_rounds_rollback(const tc_rounds *r) { return &r->rollback; }
@@ -101,20 +109,26 @@ const tc_rollback *tc_rounds_rollback(const tc_rounds *r) { return &r->rollback;
 /* ---- beginning ---- */
 
 bool tc_rounds_is_surveyed(const tc_rounds *r) {
-    return r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
+    tc_lock_take(r->lanes);
+    bool is_surveyed = r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
+    tc_lock_give(r->lanes);
+    return is_surveyed;
 }
 
 /* After a restore: the agents have said which answers they have. The next round may have been released too, and with
  * holds as many more as one state may be used again. */
 uint64_t tc_rounds_first(const tc_rounds *r) {
     uint64_t unseen = 1 + (r->settings.late.holds ? r->settings.late.most_holds : 0);
-    return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
+    tc_lock_take(r->lanes);
+    uint64_t first = r->is_surveying ? r->most_answered + unseen + 1 : r->open;
+    tc_lock_give(r->lanes);
+    return first;
 }
 
-tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *half) {
+static tc_status begin(tc_rounds *r, tc_cloud_half *half) {
     r->open = tc_rounds_first(r);
     r->is_surveying = false;
-    r->missing = r->enrolment->seat_count;
+    atomic_store(&r->missing, r->enrolment->seat_count);
     r->snapshot_size = tc_cloud_half_snapshot_size(half);
     if (r->snapshot == NULL)
         r->snapshot = malloc(r->snapshot_size + 1);
@@ -124,12 +138,17 @@ tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *half) {
     if (status != TC_OK)
         return status;
     r->half = half;
-    for (size_t i = 0; i < r->enrolment->seat_count; i++)
-        if (r->enrolment->seats[i].party != NULL)
-            tc_answers_enrolled(r, &r->enrolment->seats[i]);
+    tc_rounds_ask(r, TC_ASK_ENROLLED);
     tc_late_open(r);
     tc_ticks_begin(r);
     return TC_OK;
+}
+
+tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *half) {
+    tc_rounds_enter(r->lanes);
+    tc_status status = begin(r, half);
+    tc_rounds_leave(r->lanes);
+    return status;
 }
 
 /* ---- enrolling ---- */
@@ -183,16 +202,16 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
     if (r->has_released)
         return true;
     r->rollback = (tc_rollback){.agent = seat->name, .round = enrol->answered, .epoch = theirs->number};
-    tc_rounds_break(r, TC_RUN_ROLLED_BACK, TC_OK);
+    tc_rounds_break(r, party->lane, TC_RUN_ROLLED_BACK, TC_OK);
     return true;
 }
 
-static void end_refused(tc_rounds *r) {
-    static const struct timeval soon = {.tv_sec = NO_SECONDS};
+static void end_refused(tc_rounds *r, tc_lane *lane) {
+    r->ending_wait = NO_SECONDS;
     if (r->refused + r->enrolment->seen >= r->enrolment->seat_count)
-        tc_rounds_break(r, TC_RUN_REFUSED, TC_OK);
-    else if (!evtimer_pending(&r->ending, NULL))
-        (void)event_add(&r->ending, &soon);
+        tc_rounds_break(r, lane, TC_RUN_REFUSED, TC_OK);
+    else
+        tc_rounds_errand(lane, TC_ERRAND_TIMER);
 }
 
 /* True: the agent is refused; before the first round the run is refused too. */
@@ -207,7 +226,7 @@ static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol
     seat->said_no = true;
     if (!seat->was_there)
         r->refused++;
-    end_refused(r);
+    end_refused(r, party->lane);
     return true;
 }
 
@@ -223,10 +242,11 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
             TC_LOG(log, TC_EVENT_COMPLETE, tc_log_count("agents", r->enrolment->seat_count));
     }
     if (r->refused > 0)
-        end_refused(r);
+        end_refused(r, seat->party->lane);
     if (r->is_surveying) {
+        seat->is_waiting = true;
         if (is_complete)
-            (void)event_base_loopbreak(r->settings.base);
+            tc_rounds_errand(seat->party->lane, TC_ERRAND_BREAK);
         return;
     }
     if (r->is_over) {
@@ -264,7 +284,7 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         seat->enrolled_at = came_at;
     seat->answered = enrol.answered;
     r->most_answered = enrol.answered > r->most_answered ? enrol.answered : r->most_answered;
-    if (!tc_batch_reserve(r)) {
+    if (!tc_batch_reserve(r, party->lane)) {
         tc_party_end(r->enrolment, party, TC_REFUSED_CROWD, "memory is out");
         return;
     }

@@ -143,8 +143,6 @@ tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *setting
     e->is_plain = settings->is_plain;
     e->most_idle = e->seat_count + (settings->spare_idle == 0 ? SPARE_IDLE : settings->spare_idle);
     e->idle_seconds = settings->idle_seconds == 0 ? IDLE_SECONDS : settings->idle_seconds;
-    tc_ring_clear(&e->seated);
-    tc_ring_clear(&e->idle);
     make_seats(arena, e, model);
     return TC_OK;
 }
@@ -216,17 +214,17 @@ static tc_party *of_ring(tc_ring *ring) { return (tc_party *)(void *)ring; }
 
 static void join_idle(tc_enrolment *e, tc_party *party) {
     party->deadline = tc_link_now() + (time_t)e->idle_seconds;
-    tc_ring_join(&e->idle, &party->ring);
+    tc_ring_join(&party->lane->idle, &party->ring);
     e->idle_count++;
 }
 
-/* A certificate may have one connection for each agent that it names, plus some that are about to end. If there are
- * more, at least one has no agent: closes the oldest of these. */
-static void end_alike(tc_enrolment *e, const tc_link *link) {
+/* On each lane a certificate may have one connection for each agent that it names, plus some that are about to end. If
+ * there are more, at least one has no agent: closes the oldest of these. */
+static void end_alike(tc_enrolment *e, const tc_lane *lane, const tc_link *link) {
     const tc_identity *identity = tc_link_identity(link);
     if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
         return;
-    for (tc_ring *at = e->idle.after; at != &e->idle; at = at->after) {
+    for (tc_ring *at = lane->idle.after; at != &lane->idle; at = at->after) {
         tc_party *party = of_ring(at);
         if (!tc_link_is_alike(party->link, link))
             continue;
@@ -235,22 +233,24 @@ static void end_alike(tc_enrolment *e, const tc_link *link) {
     }
 }
 
-void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
+/* If there are too many idle ones, closes the oldest of this lane, which may be the newcomer. */
+void tc_enrolment_opened(tc_enrolment *e, tc_lane *lane, tc_link *link) {
     tc_party *party = calloc(1, sizeof *party);
     if (party == NULL) {
         tc_link_close(link);
         return;
     }
     party->link = link;
+    party->lane = lane;
     party->places = &party->one;
     party->room = 1;
     tc_ring_clear(&party->ring);
     tc_link_set_user(link, party);
     join_idle(e, party);
     if (e->idle_count > e->most_idle)
-        tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
+        tc_party_end(e, of_ring(lane->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
     else
-        end_alike(e, link);
+        end_alike(e, lane, link);
 }
 
 static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
@@ -258,8 +258,42 @@ static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states
 static void unseat(tc_enrolment *e, tc_seat *seat) {
     seat->party->bytes -= bytes_of(seat);
     seat->party = NULL;
-    seat->is_owed = false;
+    seat->is_owed = seat->is_waiting = false;
     e->enrolled--;
+}
+
+/* ---- agents lost to another lane's connection: the own lane says so ---- */
+
+static tc_notice *notice_of(tc_ring *ring) { return (tc_notice *)(void *)ring; }
+
+/* Without memory there is no notice: the next state for that slot is refused. */
+static void add_notice(tc_party *party, uint32_t slot) {
+    tc_notice *made = malloc(sizeof *made);
+    if (made == NULL)
+        return;
+    *made = (tc_notice){.party = party, .slot = slot};
+    tc_ring_clear(&made->ring);
+    tc_ring_join(&party->lane->notices, &made->ring);
+    tc_lane_ask(party->lane, TC_ASK_NOTICES);
+}
+
+static void drop_notices(const tc_party *party) {
+    for (tc_ring *at = party->lane->notices.after, *after; at != &party->lane->notices; at = after) {
+        after = at->after;
+        if (notice_of(at)->party != party)
+            continue;
+        tc_ring_leave(at);
+        free(notice_of(at));
+    }
+}
+
+void tc_enrolment_notify(tc_enrolment *e, tc_lane *lane) {
+    while (!tc_ring_is_empty(&lane->notices)) {
+        tc_notice *first = notice_of(lane->notices.after), notice = *first;
+        tc_ring_leave(&first->ring);
+        free(first);
+        tc_party_refuse(e, notice.party, notice.slot, 0, TC_REFUSED_REPLACED, NULL);
+    }
 }
 
 void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
@@ -277,16 +311,18 @@ void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
         tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     }
     tc_ring_leave(&party->ring);
+    drop_notices(party);
     if (party->places != &party->one)
         free(party->places);
     free(party);
 }
 
-void tc_enrolment_tick(tc_enrolment *e) {
+void tc_enrolment_tick(tc_enrolment *e, tc_lane *lane) {
     enum { AT_ONCE = 256 }; /* others wait for this turn; the rest follows in the next second */
     time_t now = tc_link_now();
-    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now; i++)
-        tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_TURN, "no agent was enrolled in time");
+    tc_ring *idle = &lane->idle;
+    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(idle) && of_ring(idle->after)->deadline <= now; i++)
+        tc_party_end(e, of_ring(idle->after), TC_REFUSED_TURN, "no agent was enrolled in time");
 }
 
 /* ---- refusals ---- */
@@ -379,7 +415,7 @@ tc_seat *tc_enrolment_find(tc_enrolment *e, tc_party *party, const tc_enrol *enr
     return seat;
 }
 
-static void replace(tc_enrolment *e, tc_seat *seat) {
+static void replace(tc_enrolment *e, tc_seat *seat, const tc_lane *lane) {
     tc_party *old = seat->party;
     uint32_t slot = seat->slot;
     seat->replaced_at = tc_serve_now();
@@ -387,7 +423,10 @@ static void replace(tc_enrolment *e, tc_seat *seat) {
     tc_enrolment_leave(e, seat);
     old->strikes = 0; /* not its fault */
     old->was_replaced = true;
-    tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
+    if (old->lane == lane)
+        tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
+    else
+        add_notice(old, slot);
 }
 
 bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t slot) {
@@ -396,11 +435,11 @@ bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t
         return false;
     }
     if (seat->party != NULL)
-        replace(e, seat);
+        replace(e, seat, party->lane);
     put_place(party, (tc_party_slot){.slot = slot, .seat = (uint32_t)(seat - e->seats) + 1});
     if (party->count++ == 0) {
         e->idle_count--;
-        tc_ring_join(&e->seated, &party->ring);
+        tc_ring_join(&party->lane->seated, &party->ring);
     }
     party->bytes += bytes_of(seat);
     e->batch_bytes = party->bytes > e->batch_bytes ? party->bytes : e->batch_bytes;

@@ -4,8 +4,8 @@
 
 #include "model/model.h"
 #include "serve/log.h"
-#include "serve/link/links.h"
 #include "serve/pages/pages.h"
+#include "serve/rounds/lane.h"
 
 /* Counts what happens to agents, and logs it: at most a few lines a second, however often clients make it happen. */
 typedef struct tc_reporter {
@@ -52,13 +52,14 @@ typedef struct tc_seat { /* an agent of the file */
     uint64_t said;     /* the last round whose state came on this connection; 0 for none */
     uint64_t again;    /* the last round whose answer was sent again on request; 0 for none */
     uint64_t clamped;  /* the last round whose state lay outside the public box, shown to this agent only; 0 for none */
+    uint64_t held;     /* the last round in which its last state was used again; 0 for none */
     double replaced_at;
     double enrolled_at;  /* the first time in the open round */
     unsigned holds;      /* how often the last state was used again */
     bool was_there;      /* enrolled at some time since the start */
     bool said_no;        /* to the Slater point */
-    bool is_held;        /* its last state is used again in the open round */
     bool is_owed;        /* gets the last answer when its connection has room */
+    bool is_waiting;     /* enrolled while agents were asked after a restore; told when rounds begin */
     bool is_told;        /* was sent the run's last answer and the end */
     bool is_sure;        /* confirmed that, by leave or by what it said when it enrolled */
     bool came_for_end;   /* enrolled after the run was over */
@@ -71,8 +72,9 @@ typedef struct tc_party_slot { /* an entry of a party's table, slot -> seat */
 } tc_party_slot;
 
 struct tc_party { /* an open connection */
-    tc_ring ring; /* in `seated` or `idle`; must be first */
+    tc_ring ring; /* in `seated`, `unanswered` or `idle` of its lane; must be first */
     tc_link *link;
+    tc_lane *lane;         /* whose thread serves the link */
     time_t deadline;       /* idle: when it is closed */
     tc_party_slot *places; /* open addressing; at most half full, except a table of one */
     size_t room, count;
@@ -91,9 +93,8 @@ typedef struct tc_enrolment {
     tc_seat *seats;
     size_t seat_count;
     uint32_t most_states;
-    size_t enrolled, seen; /* agents enrolled now, and at some time since the start */
-    tc_ring seated, idle;  /* parties with and without an agent; idle: the oldest first */
-    size_t idle_count, most_idle;
+    size_t enrolled, seen;        /* agents enrolled now, and at some time since the start */
+    size_t idle_count, most_idle; /* parties without an agent, of all lanes */
     unsigned idle_seconds;
     uint32_t *by_name; /* open addressing: number + 1 */
     size_t name_room;
@@ -116,10 +117,12 @@ tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *setting
                            tc_enrolment **enrolment) TC_MUST_USE;
 
 /* When a link opens and closes. Opening makes a party, or closes the link. */
-void tc_enrolment_opened(tc_enrolment *enrolment, tc_link *link);
+void tc_enrolment_opened(tc_enrolment *enrolment, tc_lane *lane, tc_link *link);
 void tc_enrolment_closed(tc_enrolment *enrolment, tc_link *link);
-/* Closes idle connections whose time is over. */
-void tc_enrolment_tick(tc_enrolment *enrolment);
+/* Closes a lane's idle connections whose time is over. */
+void tc_enrolment_tick(tc_enrolment *enrolment, tc_lane *lane);
+/* Tells a lane's connections which agents they lost to other lanes' connections. */
+void tc_enrolment_notify(tc_enrolment *enrolment, tc_lane *lane);
 
 /* The agent of this name, or NULL. */
 tc_seat *tc_enrolment_named(const tc_enrolment *enrolment, const char *name);

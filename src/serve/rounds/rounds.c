@@ -1,4 +1,5 @@
-/* Frames and rounds. A round with late agents waits and logs their names, or uses their last state again (holds). */
+/* Lanes, frames and rounds. A round with late agents waits and logs their names, or uses their last state again
+ * (holds). */
 #include "serve/rounds/rounds.h"
 
 #include "noise/secret.h"
@@ -10,9 +11,11 @@
 
 /* ---- names and late agents ---- */
 
-static void complete(tc_rounds *r);
+static void complete(tc_rounds *r, tc_lane *lane);
 
-static bool is_missing(const tc_rounds *r, const tc_seat *seat) { return seat->taken != r->open && !seat->is_held; }
+static bool is_missing(const tc_rounds *r, const tc_seat *seat) {
+    return seat->taken != r->open && seat->held != r->open;
+}
 
 static bool is_named(const tc_rounds *r, const tc_seat *seat, tc_naming naming) {
     switch (naming) {
@@ -52,7 +55,7 @@ static void arm(tc_rounds *r, double at) {
     double wait = fmin(fmax(at - tc_serve_now(), 0), 1e6);
     struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
     if (event_add(&r->late, &time) != 0)
-        tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, TC_NO_MEMORY);
 }
 
 void tc_late_open(tc_rounds *r) {
@@ -75,25 +78,22 @@ static double hold(tc_rounds *r, double now) {
             next = fmin(next, limit);
             continue;
         }
-        seat->is_held = true;
+        seat->held = r->open;
         r->held++;
-        r->missing--;
+        atomic_fetch_sub(&r->missing, 1);
         tc_report_agent(r->settings.reporter, TC_EVENT_HELD, seat->name);
     }
     return next;
 }
 
-void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
-    (void)descriptor;
-    (void)what;
-    tc_rounds *r = context;
+static void be_late(tc_rounds *r) {
     double now = tc_serve_now(), next = INFINITY;
     if (r->is_over || r->half == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
     if (r->settings.late.holds) /* without any agent enrolled, nothing is held */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
-        complete(r);
+        complete(r, r->lanes);
         return;
     }
     if (now >= r->warn_at) {
@@ -103,6 +103,15 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
         r->warn_at = r->opened_at + r->warn_after;
     }
     arm(r, fmin(next, r->warn_at));
+}
+
+void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_rounds *r = context;
+    tc_rounds_enter(r->lanes);
+    be_late(r);
+    tc_rounds_leave(r->lanes);
 }
 
 /* ---- a round ---- */
@@ -116,14 +125,14 @@ const char *tc_run_end_name(tc_run_end end) {
     return names[end];
 }
 
-void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status) {
+void tc_rounds_break(tc_rounds *r, tc_lane *lane, tc_run_end end, tc_status status) {
     if (r->end == TC_RUN_GOES_ON) {
         r->end = end;
         r->status = status;
     }
     if (end == TC_RUN_FAILED)
         r->figures->phase = TC_PHASE_FAILED;
-    (void)event_base_loopbreak(r->settings.base);
+    tc_rounds_errand(lane, TC_ERRAND_BREAK);
 }
 
 void tc_rounds_log_journal(tc_rounds *r, uint64_t round) {
@@ -132,9 +141,8 @@ void tc_rounds_log_journal(tc_rounds *r, uint64_t round) {
            tc_log_round(round), tc_log_why(tc_journal_trouble(journal)));
 }
 
-/* Answers are prepared while the disk works. unprepared: the first party for which there was no room. */
-static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars,
-                        tc_ring **unprepared) {
+/* Answers are prepared while the disk works. */
+static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars) {
     tc_journal *journal = r->settings.journal;
     tc_journal_round row = {.round = k,
                             .step = scalars.step,
@@ -150,7 +158,7 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_S
     tc_status status = tc_journal_commit_start(journal, &row);
     double started = tc_serve_now(), prepared = started;
     if (status == TC_OK) {
-        *unprepared = tc_answers_seal(r, k, scalars);
+        tc_answers_seal(r, k, scalars);
         prepared = tc_serve_now();
         status = tc_journal_commit_wait(journal);
     }
@@ -169,32 +177,41 @@ static void take_over(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
     r->scalars = scalars;
     r->last = k;
     r->open = k + 1;
-    r->missing = r->enrolment->seat_count;
+    atomic_store(&r->missing, r->enrolment->seat_count);
+    atomic_store(&r->answering, r->lanes->count);
     r->has_released = true;
     r->figures->phase = TC_PHASE_RUNNING;
     r->figures->round = k;
     r->figures->held += r->held;
-    r->held = 0;
+    tc_answers_count_holds(r);
 }
 
 static void go_on(tc_rounds *r, uint64_t k) {
-    if (r->settings.after_round != NULL)
-        r->settings.after_round(r->settings.context, k, r->scalars);
     if (k >= r->settings.rounds) {
         tc_rounds_over(r, TC_END_DONE);
         return;
     }
     tc_status status = tc_cloud_half_prepare(r->half, k + 1);
     if (status != TC_OK)
-        tc_rounds_break(r, TC_RUN_FAILED, status);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, status);
     else
         tc_late_open(r);
 }
 
-static void release(tc_rounds *r) {
+static bool may_release(const tc_rounds *r) {
+    return !r->is_over && r->half != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
+/* The last round's answers go out before the next round is released: so each connection gets all of them. */
+static bool is_complete(const tc_rounds *r) {
+    return may_release(r) && atomic_load(&r->missing) == 0 && atomic_load(&r->answering) == 0;
+}
+
+/* Under the lock. True: the round is in the journal, and answers may leave. Only from here on does any lane see them:
+ * take_over publishes them after the commit, before the lock is given back. */
+static bool release(tc_rounds *r) {
     uint64_t k = r->open;
     unsigned char input[TC_STATES_MAC];
-    tc_ring *unprepared = NULL;
     tc_answer_scalars scalars;
     tc_engine_outcome outcome = TC_ENGINE_DONE;
     tc_status status = TC_OK;
@@ -206,27 +223,127 @@ static void release(tc_rounds *r) {
         TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k),
                tc_log_why(tc_cloud_half_reason(r->half)));
         tc_rounds_over(r, TC_END_DIVERGED);
-        return;
+        return false;
     }
     if (status == TC_OK) {
-        status = commit(r, k, input, scalars, &unprepared);
+        status = commit(r, k, input, scalars);
         if (status != TC_OK)
             tc_rounds_log_journal(r, k);
     }
     if (status != TC_OK) {
         r->half = NULL; /* take and release nothing any more */
-        tc_rounds_break(r, TC_RUN_FAILED, status);
-        return;
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, status);
+        return false;
     }
     take_over(r, k, scalars);
-    tc_answers_all(r, unprepared);
+    return true;
+}
+
+/* Releases and commits, and then all lanes answer at once. */
+static void release_and_answer(tc_rounds *r) {
+    tc_lane *main = r->lanes;
+    tc_lock_take(main);
+    bool is_released = is_complete(r) && release(r);
+    uint64_t k = r->last;
+    for (size_t i = 1; is_released && i < main->count; i++) {
+        tc_ring_move(&main[i].unanswered, &main[i].seated);
+        tc_lane_ask(&main[i], TC_ASK_ANSWER);
+    }
+    tc_lock_give(main);
+    if (!is_released)
+        return;
+    tc_answers_all(r, main);
+    if (r->settings.after_round != NULL)
+        r->settings.after_round(r->settings.context, k, r->scalars);
+    tc_lock_take(main);
     go_on(r, k);
+    tc_lock_give(main);
 }
 
 /* All states have come: releases, commits and answers, now or at the next tick. */
-static void complete(tc_rounds *r) {
+static void complete(tc_rounds *r, tc_lane *lane) {
     if (!(r->settings.tick > 0))
-        release(r);
+        tc_rounds_errand(lane, TC_ERRAND_RELEASE);
+}
+
+/* ---- lanes ---- */
+
+void tc_rounds_lock(tc_rounds *r) {
+    if (r != NULL)
+        tc_lock_take(r->lanes);
+}
+
+void tc_rounds_unlock(tc_rounds *r) {
+    if (r != NULL)
+        tc_lock_give(r->lanes);
+}
+
+/* Errands do not nest: those that come up meanwhile are done afterwards. */
+static void do_errands(tc_rounds *r) {
+    tc_lane *main = r->lanes;
+    if (r->is_on_errands)
+        return;
+    r->is_on_errands = true;
+    for (unsigned errands; (errands = atomic_exchange(&main->errands, 0)) != 0;) {
+        if ((errands & TC_ERRAND_BREAK) != 0)
+            (void)event_base_loopbreak(r->settings.base);
+        if ((errands & TC_ERRAND_RELEASE) != 0)
+            release_and_answer(r);
+        tc_lock_take(main);
+        if ((errands & TC_ERRAND_TIMER) != 0)
+            tc_ending_timer(r);
+        if ((errands & TC_ERRAND_CHECK) != 0)
+            tc_ending_check(r);
+        tc_lock_give(main);
+    }
+    r->is_on_errands = false;
+}
+
+void tc_rounds_errand(tc_lane *lane, unsigned what) {
+    tc_lane *main = lane->first;
+    unsigned before = atomic_fetch_or(&main->errands, what);
+    if (lane != main) {
+        if (before == 0)
+            main->ring(main->loop);
+    } else if (main->depth == 0) {
+        do_errands(main->rounds);
+    }
+}
+
+void tc_rounds_enter(tc_lane *lane) { tc_lock_take(lane); }
+
+void tc_rounds_leave(tc_lane *lane) {
+    tc_lock_give(lane);
+    if (tc_lane_is_main(lane) && lane->depth == 0 && atomic_load(&lane->errands) != 0)
+        do_errands(lane->rounds);
+}
+
+void tc_rounds_ask(tc_rounds *r, unsigned what) {
+    for (size_t i = 1; i < r->lanes->count; i++)
+        tc_lane_ask(&r->lanes[i], what);
+    tc_answers_do(r, r->lanes, what);
+}
+
+void tc_lane_turn(tc_lane *lane) {
+    tc_rounds *r = lane->rounds;
+    for (unsigned asked; (asked = tc_lane_asked(lane)) != 0;) {
+        if ((asked & TC_ASK_ANSWER) != 0)
+            tc_answers_all(r, lane);
+        tc_rounds_enter(lane);
+        tc_answers_do(r, lane, asked);
+        tc_rounds_leave(lane);
+    }
+    if (tc_lane_is_main(lane))
+        do_errands(r);
+}
+
+void tc_rounds_journal_failed(tc_rounds *r) {
+    tc_rounds_enter(r->lanes);
+    if (r->end == TC_RUN_GOES_ON) {
+        tc_rounds_log_journal(r, r->last);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, TC_CANNOT_WRITE);
+    }
+    tc_rounds_leave(r->lanes);
 }
 
 /* ---- ticks ----
@@ -238,7 +355,7 @@ static void arm_tick(tc_rounds *r) {
     double wait = fmax(r->tick_at - tc_serve_now(), 0);
     struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
     if (event_add(&r->tick, &time) != 0)
-        tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
+        tc_rounds_break(r, r->lanes, TC_RUN_FAILED, TC_NO_MEMORY);
 }
 
 void tc_ticks_begin(tc_rounds *r) {
@@ -249,14 +366,7 @@ void tc_ticks_begin(tc_rounds *r) {
     arm_tick(r);
 }
 
-static bool may_release(const tc_rounds *r) {
-    return !r->is_over && r->half != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
-}
-
-void tc_ticks_come(tc_rounds *r) {
-    if (may_release(r) && r->missing == 0)
-        release(r);
-}
+void tc_ticks_come(tc_rounds *r) { tc_rounds_errand(r->lanes, TC_ERRAND_RELEASE); }
 
 /* The event base uses a coarser clock and may call some milliseconds early; one tick must not count twice. */
 void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
@@ -267,8 +377,10 @@ void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
         tc_ticks_come(r);
         r->tick_at = tc_tick_after(r->ticks_from, r->settings.tick, tc_serve_now());
     }
+    tc_rounds_enter(r->lanes);
     if (may_release(r))
         arm_tick(r);
+    tc_rounds_leave(r->lanes);
 }
 
 /* ---- frames ---- */
@@ -279,7 +391,36 @@ static bool is_answered(const tc_rounds *r, uint64_t round) {
     return is_past && tc_rounds_has_answer(r);
 }
 
+static void take(tc_rounds *r, tc_seat *seat, int64_t *units) {
+    seat->party->strikes = 0;
+    seat->taken = r->open;
+    seat->holds = 0;
+    if (tc_cloud_half_take(r->half, seat->family, seat->member, units) == TC_STATE_CLAMPED)
+        seat->clamped = r->open;
+}
+
+/* The usual state, under the lane's own gate: the first one of this agent in the open round. False: anything else. */
+static bool take_alone(tc_lane *lane, tc_party *party, const tc_frame *frame) {
+    tc_rounds *r = lane->rounds;
+    bool is_taken = false, is_last = false;
+    tc_gate_take(lane);
+    tc_seat *seat = tc_party_seat(r->enrolment, party, frame->slot);
+    if (seat != NULL && may_release(r) && frame->round == r->open && seat->said != r->open && is_missing(r, seat) &&
+        tc_state_decode(frame, seat->states, lane->units) == TC_NOT_REFUSED) {
+        seat->said = r->open;
+        take(r, seat, lane->units);
+        tc_secret_wipe(lane->units, seat->states * sizeof *lane->units);
+        is_taken = true;
+        is_last = atomic_fetch_sub(&r->missing, 1) == 1;
+    }
+    tc_gate_give(lane);
+    if (is_last)
+        complete(r, lane);
+    return is_taken;
+}
+
 static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
+    int64_t *units = party->lane->units;
     tc_enrolment *e = r->enrolment;
     tc_seat *seat = tc_party_seat(e, party, frame->slot);
     if (seat == NULL) {
@@ -301,29 +442,25 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_ROUND, "the state of this round has been said");
         return;
     }
-    tc_refusal_code code = tc_state_decode(frame, seat->states, r->units);
+    tc_refusal_code code = tc_state_decode(frame, seat->states, units);
     if (code != TC_NOT_REFUSED) {
         tc_party_refuse(e, party, frame->slot, frame->round, code, NULL);
         return;
     }
     seat->said = r->open;
     if (seat->taken == r->open) { /* an earlier connection of this agent has sent it already */
-        tc_secret_wipe(r->units, seat->states * sizeof *r->units);
+        tc_secret_wipe(units, seat->states * sizeof *units);
         return;
     }
-    party->strikes = 0;
-    seat->taken = r->open;
-    seat->holds = 0;
-    if (tc_cloud_half_take(r->half, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
-        seat->clamped = r->open;
-    tc_secret_wipe(r->units, seat->states * sizeof *r->units);
-    if (seat->is_held) { /* no longer: its state came before the round was complete */
-        seat->is_held = false;
+    take(r, seat, units);
+    tc_secret_wipe(units, seat->states * sizeof *units);
+    if (seat->held == r->open) { /* no longer: its state came before the round was complete */
+        seat->held = 0;
         r->held--;
         return;
     }
-    if (--r->missing == 0)
-        complete(r);
+    if (atomic_fetch_sub(&r->missing, 1) == 1)
+        complete(r, party->lane);
 }
 
 static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {
@@ -370,9 +507,7 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         r->figures->enrolled = e->enrolled;
 }
 
-static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
-    tc_rounds *r = context;
-    tc_party *party = tc_link_user(link);
+static void hear(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     if (party == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
     if (frame->type == TC_MESSAGE_STATE && party->has_greeted)
@@ -388,22 +523,38 @@ static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
                      NULL);
 }
 
-static void on_opened(void *context, tc_link *link) {
-    tc_rounds *r = context;
-    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* its frames would be ignored */
-        tc_link_close(link);
+static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
+    tc_lane *lane = context;
+    tc_party *party = tc_link_user(link);
+    if (lane->count > 1 && party != NULL && party->has_greeted && frame->type == TC_MESSAGE_STATE &&
+        take_alone(lane, party, frame))
         return;
-    }
-    tc_enrolment_opened(r->enrolment, link);
+    tc_rounds_enter(lane);
+    hear(lane->rounds, party, frame);
+    tc_rounds_leave(lane);
+}
+
+static void on_opened(void *context, tc_link *link) {
+    tc_lane *lane = context;
+    tc_rounds *r = lane->rounds;
+    tc_rounds_enter(lane);
+    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) /* its frames would be ignored */
+        tc_link_close(link);
+    else
+        tc_enrolment_opened(r->enrolment, lane, link);
+    tc_rounds_leave(lane);
 }
 
 static void on_drained(void *context, tc_link *link) {
-    tc_rounds *r = context;
+    tc_lane *lane = context;
+    tc_rounds *r = lane->rounds;
+    tc_rounds_enter(lane);
     tc_party *party = tc_link_user(link);
     if (party != NULL && party->is_owed)
         tc_answers_owed(r, party);
     if (r->is_over || r->stop_at > 0)
-        tc_ending_check(r);
+        tc_rounds_errand(lane, TC_ERRAND_CHECK);
+    tc_rounds_leave(lane);
 }
 
 /* A client that leaves after the welcome without enrolling: of another run, or one that has seen later epochs. */
@@ -415,7 +566,9 @@ static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_en
 /* An agent that sent leave after the end has received it. A closed connection proves nothing: the network may have cut
  * it. */
 static void on_closed(void *context, tc_link *link, tc_link_end end, const char *why) {
-    tc_rounds *r = context;
+    tc_lane *lane = context;
+    tc_rounds *r = lane->rounds;
+    tc_rounds_enter(lane);
     tc_party *party = tc_link_user(link);
     bool is_open = party != NULL;
     for (size_t i = 0; is_open && i < party->room; i++) {
@@ -436,10 +589,11 @@ static void on_closed(void *context, tc_link *link, tc_link_end end, const char 
     tc_enrolment_closed(r->enrolment, link);
     r->figures->enrolled = r->enrolment->enrolled;
     if (r->is_over || r->stop_at > 0)
-        tc_ending_check(r);
+        tc_rounds_errand(lane, TC_ERRAND_CHECK);
+    tc_rounds_leave(lane);
 }
 
-tc_link_owner tc_rounds_owner(tc_rounds *r) {
+tc_link_owner tc_rounds_owner(tc_rounds *r, size_t lane) {
     return (tc_link_owner){
-        .opened = on_opened, .frame = on_frame, .drained = on_drained, .closed = on_closed, .context = r};
+        .opened = on_opened, .frame = on_frame, .drained = on_drained, .closed = on_closed, .context = &r->lanes[lane]};
 }

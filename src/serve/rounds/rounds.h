@@ -6,8 +6,9 @@
  * encrypted, and held back. A lost answer is sent again as it was; nothing is
  * computed twice. A connection that does not read is skipped until it has room, and then gets the last answer.
  *
- * Everything runs in the thread of the event base, except the drawing of noise. When the run ends or cannot go on, the
- * base's loop is broken and `end` says why. */
+ * Connections are served by one loop or by several side by side, each with a lane (lane.h). The release, the commit and
+ * all timers belong to the main loop. When the run ends or cannot go on, its base's loop is broken and `end` says why.
+ * Functions below are for the main loop's thread. */
 #ifndef TC_SERVE_ROUNDS_ROUNDS_H
 #define TC_SERVE_ROUNDS_ROUNDS_H
 
@@ -39,8 +40,9 @@ typedef struct tc_late_policy {
 } tc_late_policy;
 
 typedef struct tc_rounds_settings {
-    const tc_model *model; /* the cloud's */
-    struct event_base *base;
+    const tc_model *model;   /* the cloud's */
+    struct event_base *base; /* of the main loop */
+    size_t lanes;            /* loops that serve connections; 0: 1 */
     tc_journal *journal;
     tc_epoch epoch;
     tc_reporter *reporter;
@@ -57,7 +59,7 @@ typedef struct tc_rounds_settings {
     unsigned idle_seconds;
     /* Called before this process releases its first round; anything but TC_OK ends the run. May be NULL. */
     tc_status (*before_first)(void *context);
-    /* Called after a round's answers were sent. May be NULL. */
+    /* Called after a round's answers were sent, or while other loops send theirs. May be NULL. */
     void (*after_round)(void *context, uint64_t round, tc_answer_scalars scalars);
     void *context;
 } tc_rounds_settings;
@@ -68,13 +70,20 @@ typedef struct tc_rounds tc_rounds;
 tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_rounds **rounds) TC_MUST_USE;
 void tc_rounds_free(tc_rounds *rounds); /* its events and buffers; call it after the links are freed */
 
-tc_link_owner tc_rounds_owner(tc_rounds *rounds);
+/* Of the connections of this lane's loop. */
+tc_link_owner tc_rounds_owner(tc_rounds *rounds, size_t lane);
+/* Answers sent so far. */
+uint64_t tc_rounds_answers(tc_rounds *rounds);
 /* Bytes that a link may have to buffer. */
 size_t tc_rounds_most_kept(const tc_rounds *rounds);
 
 /* Ignores claims of this agent to have seen later rounds or epochs than the journal has. If a claim is true, rounds are
  * released twice: only a person may decide that. False: no such agent. */
 bool tc_rounds_disbelieve(tc_rounds *rounds, const char *agent) TC_MUST_USE;
+
+/* Does what the lane was asked, and in the main loop's lane also its errands. In the lane's thread, when it was rung.
+ */
+void tc_lane_turn(tc_lane *lane);
 
 /* Once a second. */
 void tc_rounds_tick(tc_rounds *rounds);
@@ -111,6 +120,13 @@ typedef struct tc_rollback { /* what an agent has seen and the journal does not 
 } tc_rollback;
 const tc_rollback *tc_rounds_rollback(const tc_rounds *rounds);
 
+/* The journal failed between two rounds: the run ends here, unless it has ended. From the main loop's thread. */
+void tc_rounds_journal_failed(tc_rounds *rounds);
+
+/* Everything that other lanes may change is read under the lock. NULL: there are no rounds yet, and no other lanes. */
+void tc_rounds_lock(tc_rounds *rounds);
+void tc_rounds_unlock(tc_rounds *rounds);
+
 /* ---- Shared by rounds.c, enrol.c and answers.c ---- */
 
 enum { TC_MOST_NAMES = 512 };
@@ -118,12 +134,14 @@ enum { TC_MOST_NAMES = 512 };
 struct tc_rounds {
     tc_rounds_settings settings;
     tc_enrolment *enrolment;
+    tc_lane *lanes;
     tc_cloud_half *half; /* the cloud half; NULL: no states are taken */
     tc_figures *figures;
-    uint64_t last; /* the last answered round, whose answers are in `answers`; 0 for none */
-    uint64_t open; /* the round whose states are wanted: last + 1, or later after a restore */
-    size_t missing;
-    size_t held; /* states used again in the open round */
+    uint64_t last;           /* the last answered round, whose answers are in `answers`; 0 for none */
+    uint64_t open;           /* the round whose states are wanted: last + 1, or later after a restore */
+    atomic_size_t missing;   /* states of the open round */
+    atomic_size_t answering; /* lanes that have not sent all answers of the last round */
+    size_t held;             /* states used again in the open round */
     bool is_surveying, has_released, is_complete;
     bool is_over; /* there are no more rounds */
     tc_end_reason reason;
@@ -137,13 +155,10 @@ struct tc_rounds {
     tc_sealed sealed;               /* answers that wait for the commit */
     unsigned char *snapshot;        /* of the cloud half */
     size_t snapshot_size;
-    double *one;          /* scratch: an agent's own components */
-    int64_t *units;       /* scratch: a received state */
-    unsigned char *batch; /* scratch: a connection's encoded answers */
-    size_t batch_room;
     double opened_at, warn_at, warn_after; /* the open round; warn_after doubles with each warning */
     double stop_at, news_at; /* stop_at: 0 unless asked to stop; news_at: when an agent last came after the end */
-    bool is_ending;          /* a loop over parties is running: do not start another */
+    double ending_wait;      /* of TC_ERRAND_TIMER */
+    bool is_on_errands;      /* the main loop is */
     struct event late, ending, tick;
     double ticks_from, tick_at; /* when ticks began; the next tick */
     char names[TC_MOST_NAMES];
@@ -153,8 +168,16 @@ static inline bool tc_rounds_has_answer(const tc_rounds *r) { return r->last > 0
 
 /* Logs why the journal could not be written for this round. */
 void tc_rounds_log_journal(tc_rounds *r, uint64_t round);
-/* Ends the loop. The first reason counts. */
-void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status);
+/* A lane's thread begins and ends something that takes the lock. The main loop's thread then does its errands. */
+void tc_rounds_enter(tc_lane *lane);
+void tc_rounds_leave(tc_lane *lane);
+/* Leaves something to the main loop. With or without the lock, not under the own gate alone. */
+void tc_rounds_errand(tc_lane *lane, unsigned what);
+/* Asks all lanes, and does the main lane's part at once. */
+void tc_rounds_ask(tc_rounds *r, unsigned what);
+
+/* Ends the loop. The first reason counts. Under the lock, which this lane holds. */
+void tc_rounds_break(tc_rounds *r, tc_lane *lane, tc_run_end end, tc_status status);
 
 void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame);
 
@@ -169,24 +192,29 @@ void tc_ticks_come(tc_rounds *r);  /* a tick has come */
 void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context);
 
 /* ---- answers ---- */
-bool tc_batch_reserve(tc_rounds *r) TC_MUST_USE; /* room for the answers of the largest connection */
+/* Room for the answers of the largest connection. */
+bool tc_batch_reserve(const tc_rounds *r, tc_lane *lane) TC_MUST_USE;
 /* Tells an agent that it is enrolled. The party may be gone afterwards. */
 void tc_answers_enrolled(tc_rounds *r, tc_seat *seat);
-/* Prepares the answers of round k, which are in next_answers, as far as there is room. Returns the first party
- * without. */
-tc_ring *tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) TC_MUST_USE;
-/* Sends the last answer: to all enrolled agents, from this party on without preparation; to one agent again; to the
- * agents of a connection that was skipped. */
-void tc_answers_all(tc_rounds *r, tc_ring *unprepared);
+/* Prepares the answers of round k, which are in next_answers, for the main lane's connections, as far as there is room.
+ * Under the lock. */
+void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars);
+/* Sends the last answer: to all enrolled agents of a lane, those that are prepared first; to one agent again; to the
+ * agents of a connection that was skipped. The first is called without the lock. */
+void tc_answers_all(tc_rounds *r, tc_lane *lane);
+void tc_answers_count_holds(tc_rounds *r); /* a round was released: held states were used once more */
 void tc_answers_again(tc_rounds *r, tc_seat *seat);
 void tc_answers_owed(tc_rounds *r, tc_party *party);
 
 /* ---- the end ---- */
+/* A lane's part of what all are asked. Under the lock. */
+void tc_answers_do(tc_rounds *r, tc_lane *lane, unsigned what);
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason);
 /* An agent enrolled after the end: its connection is told so, a moment later, when all its agents are enrolled. */
 void tc_ending_again(tc_rounds *r, tc_seat *seat);
 /* Breaks the loop if every agent has been told of the end and left. */
 void tc_ending_check(tc_rounds *r);
+void tc_ending_timer(tc_rounds *r); /* TC_ERRAND_TIMER */
 void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context);
 
 /* ---- late agents ---- */
