@@ -109,7 +109,13 @@ enum {
     MOST_LANE_EXPONENT = 44 /* of a scale: beyond it lanes leave a quarter of the draws open, or more */
 };
 
-static size_t count_bits(const uint64_t *bits, size_t words) {
+#ifdef TC_HAS_WIDE
+#define BESIDE_LANES TC_WIDE /* where there are lanes, one instruction counts the bits of a word */
+#else
+#define BESIDE_LANES
+#endif
+
+BESIDE_LANES static size_t count_bits(const uint64_t *bits, size_t words) {
     size_t count = 0;
     for (size_t i = 0; i < words; i++)
         count += (size_t)__builtin_popcountll(bits[i]);
@@ -117,7 +123,7 @@ static size_t count_bits(const uint64_t *bits, size_t words) {
 }
 
 /* The first bit that is set, which it clears. Without a jump: time tells how many draws are open, and not which. */
-static size_t take_first(uint64_t *bits, size_t words) {
+BESIDE_LANES static size_t take_first(uint64_t *bits, size_t words) {
     uint64_t word = 0, number = 0;
     for (uint64_t i = words; i-- > 0;) {
         uint64_t is_empty = hidden((uint64_t)(bits[i] != 0) - 1);
@@ -128,8 +134,8 @@ static size_t take_first(uint64_t *bits, size_t words) {
     return (size_t)number * 64 + (size_t)__builtin_ctzll(word);
 }
 
-static size_t sample_in_lanes(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
-                              int64_t *values, uint16_t count, uint16_t *undecided) {
+BESIDE_LANES static size_t sample_in_lanes(tc_sampler_lanes lanes, tc_noise_law law, const tc_noise_scale *scales,
+                                           size_t stride, int64_t *values, uint16_t count, uint16_t *undecided) {
     size_t undecided_count = 0;
     for (size_t start = 0; start < count; start += BATCH) {
         uint64_t open[BITMAP];
