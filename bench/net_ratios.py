@@ -77,7 +77,7 @@ class Server:
 
 
 class Cloud(Server):
-    def __init__(self, connections, slots=1, durability="power", connect=True):
+    def __init__(self, connections, slots=1, durability="power", connect=True, threads=None):
         number = connections * slots
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=work))
         self.folder.joinpath("cloud.tacit").write_text(
@@ -89,7 +89,8 @@ class Cloud(Server):
         self.log = open(self.folder / "log", "w")
         super().__init__([tacit, "serve", self.folder / "cloud.tacit", "--keys", keys / "cloud", "--state",
                           self.folder / "state", "--durability", durability, "--listen", "127.0.0.1:0", "--http",
-                          "127.0.0.1:0", "--port-file", ports, "--deadline", 3600, "--log-level", "warning"],
+                          "127.0.0.1:0", "--port-file", ports, "--deadline", 3600, "--log-level", "warning",
+                          *(["--threads", threads] if threads else [])],
                          stdout=subprocess.DEVNULL, stderr=self.log)
         while not (ports.exists() and ports.read_text().endswith("\n")):
             if self.process.poll() is not None:
@@ -239,12 +240,18 @@ def memory():
     show(f"KiB of the cloud's memory for an idle agent, N = {number}", grown / number, 28, False)
 
 
-try:
-    subprocess.run([tacit, "keys", "init", keys], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([tacit, "keys", "issue", keys, "load"], check=True, stdout=subprocess.DEVNULL)
+def measure(*figures):
+    """Calls these, and ends: exit code 1 where a figure is beyond its limit."""
+    try:
+        subprocess.run([tacit, "keys", "init", keys], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([tacit, "keys", "issue", keys, "load"], check=True, stdout=subprocess.DEVNULL)
+        for figure in figures:
+            figure()
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    sys.exit(1 if over else 0)
+
+
+if __name__ == "__main__":
     run = {"redis": against_redis, "round": small_round, "gateway": gateway, "memory": memory}
-    for part in parts:
-        run[part]()
-finally:
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if over else 0)
+    measure(*(run[part] for part in parts))

@@ -152,6 +152,9 @@ if(TARGET tacit_command)
   target_link_options(tacit_planted_delay PRIVATE -Wl,--wrap=tc_states_from_integers,--wrap=tc_engine_round)
 endif()
 
+# When a round is durable.
+target_link_options(serve_test_loops PRIVATE -Wl,--wrap=tc_journal_commit_start,--wrap=tc_journal_commit_wait)
+
 # A peer that floods a cloud, for tests/serve/test_floods.py and script/soak.
 add_executable(tacit_flood tests/serve/flood.c)
 tacit_compile(tacit_flood)

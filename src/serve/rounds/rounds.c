@@ -530,7 +530,8 @@ static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
         take_alone(lane, party, frame))
         return;
     tc_rounds_enter(lane);
-    hear(lane->rounds, party, frame);
+    tc_enrolment_notify(lane->rounds->enrolment, lane); /* first: why its next messages may be refused */
+    hear(lane->rounds, tc_link_user(link), frame);
     tc_rounds_leave(lane);
 }
 

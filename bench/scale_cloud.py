@@ -1,0 +1,52 @@
+"""A cloud with two loops against a cloud with one, on loopback, each with as many connections, driven by the load
+generator of net_ratios.py: processor time for an exchange, and the share of a round that only one thread can do.
+
+    scale_cloud.py TACIT NET_LOAD NET_BARE [--quick]      exit code 1 where a figure is beyond its limit
+
+Both clouds take turns, on connections that stay open. The share is found from outside: both loops have the same number
+of connections, so what the main loop's thread works more than the other's is the release, the decision and the commit.
+The load generator needs a processor too: how much faster two loops are shows only where there are more than two.
+--quick has 1,000 connections instead of 10,000, where the share is larger: it prints it, without a limit.
+"""
+import os
+import pathlib
+import statistics
+
+from net_ratios import Cloud, measure, quick, show
+
+
+def seconds_by_thread(pid):
+    return {int(task.name): int(task.joinpath("schedstat").read_text().split()[0]) / 1e9
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
+def serial_share(cloud, requests):
+    """Of a turn: exchanges a second, microseconds of processor time for one, and the share."""
+    before = seconds_by_thread(cloud.process.pid)
+    rate, each = cloud.turn(requests)
+    after = seconds_by_thread(cloud.process.pid)
+    spent = {task: after[task] - before.get(task, 0) for task in after}
+    main = spent.pop(cloud.process.pid)
+    return rate, each, (main - max(spent.values())) / (main + sum(spent.values()))
+
+
+def two_loops():
+    connections, requests, turns = (1000, 100, 3) if quick else (10000, 30, 5)
+    with Cloud(connections, threads=1) as one, Cloud(connections, threads=2) as two:
+        for cloud in (one, two):
+            cloud.turn(requests // 5)
+        rows = [(one.turn(requests), serial_share(two, requests)) for _ in range(turns)]
+    print(f"N = {connections}: {max(o[0] for o, _ in rows):.0f} exchanges/s, two loops {max(t[0] for _, t in rows):.0f}, on "
+          f"{os.cpu_count()} processors with the load generator; processor time for one: "
+          f"{min(o[1] for o, _ in rows):.2f} us, two loops {min(t[1] for _, t in rows):.2f}")
+    print(f"exchanges a second of two loops against one {statistics.median(t[0] / o[0] for o, t in rows):7.2f}")
+    show(f"processor time of two loops against one, N = {connections}",
+         min(t[1] for _, t in rows) / min(o[1] for o, _ in rows), 1.1, False, [t[1] / o[1] for o, t in rows])
+    share = statistics.median(t[2] for _, t in rows)
+    if quick:
+        print(f"share of a round that one thread must do, N = {connections} {share:7.2f}")
+    else:
+        show(f"share of a round that one thread must do, N = {connections}", share, 0.2, False)
+
+
+measure(two_loops)
