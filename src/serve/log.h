@@ -56,7 +56,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_JOURNAL_FAILED, TC_LOG_ERROR, "journal-failed", "the journal cannot be written: nothing was released")  \
     X(TC_EVENT_FENCED, TC_LOG_ERROR, "fenced", "another cloud has taken this run over: nothing more is released here") \
     X(TC_EVENT_STANDBY, TC_LOG_INFO, "standby", "another cloud has the run: standing by")                              \
-    X(TC_EVENT_UNREACHED, TC_LOG_WARNING, "unreached", "the journal cannot be reached: trying again")                  \
+    X(TC_EVENT_NOT_TAKEN_OVER, TC_LOG_WARNING, "not-taken-over", "the run cannot be taken over yet: trying again")     \
     X(TC_EVENT_TAKEN_OVER, TC_LOG_WARNING, "taken-over", "the lease of the other cloud has ended: this one goes on")   \
     X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")            \
     X(TC_EVENT_DISBELIEVING, TC_LOG_WARNING, "disbelieving", "what an agent claims to have seen will be ignored")      \

@@ -62,9 +62,18 @@ static tc_status pause_for(tc_server *s, double seconds) {
     return code < 0 ? TC_INTERNAL : TC_OK;
 }
 
+/* Each reason once. */
+static void say_hindrance(tc_server *s, const char *why) {
+    char line[sizeof s->hindrance];
+    (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(why, "\n"), why);
+    if (strcmp(line, s->hindrance) != 0)
+        TC_LOG(s->settings->log, TC_EVENT_NOT_TAKEN_OVER, tc_log_why(line));
+    memcpy(s->hindrance, line, sizeof line);
+}
+
 static void say(tc_server *s, const lease_look *found, const lease_look *before) {
-    if (found->status != TC_OK && strcmp(found->why, before->why) != 0)
-        TC_LOG(s->settings->log, TC_EVENT_UNREACHED, tc_log_why(found->why));
+    if (found->status != TC_OK)
+        say_hindrance(s, found->why);
     if (found->status == TC_OK && (before->status != TC_OK || strcmp(found->holder, before->holder) != 0))
         TC_LOG(s->settings->log, TC_EVENT_STANDBY, tc_log_text("holder", found->holder),
                tc_log_seconds("seconds", found->seen.seconds));
@@ -81,7 +90,8 @@ static void begin_waiting(tc_server *s) {
  * other process lives, and opening the journal says so. */
 tc_status tc_server_stand_by(tc_server *s) {
     lease_look before = {.status = TC_INTERNAL};
-    double shortest = (s->settings->lease > 0 ? s->settings->lease : TC_JOURNAL_LEASE) / 4, until = 0;
+    double lease = s->settings->lease > 0 ? s->settings->lease : TC_JOURNAL_LEASE;
+    double often = fmin(lease / 4, 1), until = 0; /* a lease may be given up at any time */
     s->figures.phase = TC_PHASE_ENROLLING;
     while (s->stops == 0) {
         lease_look found = look(s);
@@ -100,7 +110,7 @@ tc_status tc_server_stand_by(tc_server *s) {
             begin_waiting(s);
         say(s, &found, &before);
         before = found;
-        tc_status status = pause_for(s, is_reached ? fmin(shortest, found.seen.seconds + 0.01) : shortest);
+        tc_status status = pause_for(s, is_reached ? fmin(often, found.seen.seconds + 0.01) : often);
         if (status != TC_OK)
             return status;
     }
@@ -108,6 +118,11 @@ tc_status tc_server_stand_by(tc_server *s) {
         s->figures.phase = TC_PHASE_ENROLLING;
     (void)snprintf(s->waited_for, sizeof s->waited_for, "%s", before.holder);
     return TC_OK;
+}
+
+tc_status tc_server_not_taken_over(tc_server *s, const char *why) {
+    say_hindrance(s, why);
+    return pause_for(s, 0.1);
 }
 
 /* Whether another cloud was faster. Then this one goes on standing by. */

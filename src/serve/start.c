@@ -191,6 +191,8 @@ static tc_status find_place(tc_server *s) {
     const tc_server_settings *of = s->settings;
     s->place = of->journal != NULL ? of->journal : of->state;
     tc_status status = of->state == NULL ? TC_OK : tc_chosen_path(s->arena, of->state, s->messages, &s->state);
+    if (status == TC_OK && of->journal != NULL && of->state != NULL)
+        status = tc_private_folder(s->state, s->messages); /* for the ledger */
     if (status != TC_OK || of->journal == NULL || of->state == NULL)
         return status;
     tc_journal_settings folder = {.folder = s->state};
@@ -341,30 +343,47 @@ static void announce(tc_server *s) {
     tc_server_notify_ready(s);
 }
 
-/* The port is found before a journal is made: a wrong address or a port in use must not begin a run. */
-static tc_status take_journal(tc_server *s) {
+static tc_status listen_for_agents(tc_server *s) {
     const tc_server_settings *of = s->settings;
+    return tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
+}
+
+/* The port is found before a journal is made: a wrong address or a port in use must not begin a run. is_over: nothing
+ * is gained by trying again. */
+static tc_status take_journal(tc_server *s, bool *is_over) {
+    const tc_server_settings *of = s->settings;
+    *is_over = true;
     tc_status status = of->journal != NULL ? tc_server_stand_by(s) : TC_OK;
     if (status != TC_OK || s->figures.phase == TC_PHASE_STOPPING)
         return status;
-    status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
-    return status == TC_OK ? open_journal(s) : status;
+    status = listen_for_agents(s);
+    if (status != TC_OK) {
+        *is_over = status != TC_CANNOT_READ;
+        return status;
+    }
+    status = open_journal(s);
+    *is_over = status != TC_CANNOT_READ || !of->standby || !tc_server_was_late(s);
+    return status;
 }
 
-/* Of two clouds that stand by one is faster, and the other goes on waiting. */
+/* Of clouds that stand by one is faster, and the others go on waiting. */
 static tc_status take_journal_in_turn(tc_server *s) {
     tc_buffer *messages = s->messages;
     for (;;) {
+        bool is_over;
         tc_buffer attempt = tc_buffer_new(s->arena, 1 << 16);
         s->messages = &attempt;
-        tc_status status = take_journal(s);
+        tc_status status = take_journal(s, &is_over);
         s->messages = messages;
-        if (status == TC_OK || !s->settings->standby || status != TC_CANNOT_READ || !tc_server_was_late(s)) {
+        if (status == TC_OK || is_over || !s->settings->standby) {
             tc_buffer_puts(messages, tc_buffer_text(&attempt));
             return status;
         }
         tc_listener_free(s->listener);
         s->listener = NULL;
+        status = tc_server_not_taken_over(s, tc_buffer_text(&attempt));
+        if (status != TC_OK)
+            return status;
     }
 }
 

@@ -12,8 +12,10 @@ import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 import urllib.parse
 
 PATIENCE = 120  # seconds: ends a test that hangs
@@ -97,7 +99,7 @@ class Cluster:
     # ---- what is in it ----
 
     def address(self, database="journals", **options):
-        query = urllib.parse.urlencode({"host": str(self.sockets), "user": "tacit", **options})
+        query = urllib.parse.urlencode({"host": str(self.sockets), "user": "tacit", **options}, quote_via=urllib.parse.quote)
         return f"postgresql:///{database}?{query}"
 
     def sql(self, text, database="journals"):
@@ -117,3 +119,11 @@ class Cluster:
 
     def __exit__(self, *_):
         self.close()
+
+
+def main():
+    """For tests that need a server: without one they are skipped (77), and say so."""
+    if programs() is None:
+        print("skipped: PostgreSQL is not installed (Debian: postgresql)")
+        sys.exit(77)
+    unittest.main(module="__main__")

@@ -132,9 +132,9 @@ class Parties:
 
     # ---- the cloud ----
 
-    def start_cloud(self, *more, seed=None, state=None, trace=True, ready=True):
+    def start_cloud(self, *more, seed=None, state=None, trace=True, ready=True, name="cloud"):
         """more: options of this start alone. state: its folder, where it is not the usual one. ready: whether to wait for its
-        ports."""
+        ports. name: of its output, where several run at once."""
         self.starts += 1
         port_file = self.folder / f"ports.{self.starts}"
         arguments = [TACIT, "serve", self.parts / "cloud.tacit", *self.options, "--listen", "127.0.0.1:0", "--http",
@@ -143,7 +143,7 @@ class Parties:
         arguments += ["--seed", seed, "--insecure-seed"] if seed is not None else []
         arguments += ["--trace", self.folder / f"cloud.{self.starts}.csv"] if trace else []
         arguments += ["--threads", THREADS] if THREADS else []
-        self.cloud = Process("cloud", self.folder, [*arguments, *more])
+        self.cloud = Process(name, self.folder, [*arguments, *more])
         self.others.append(self.cloud)
         if ready:
             self.port, self.http_port = self.wait_for(lambda: self.read_ports(port_file), what="the cloud's ports")

@@ -1,0 +1,316 @@
+"""A journal in a PostgreSQL database: the rules of a journal in a folder hold there too, secrets stay out of arguments and
+messages, and whatever is wrong with the database is said, and nothing is released."""
+# labels: once
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+import cluster
+import recorders
+import town
+import wire
+from parties import PATIENCE, Parties
+
+ROUNDS = 120
+
+FAULT = """
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.round > 40 AND NEW.round > OLD.round THEN {what}; END IF; RETURN NEW; END $$;
+CREATE TRIGGER fails BEFORE UPDATE ON tacit_journal FOR EACH ROW EXECUTE FUNCTION fail()
+"""
+
+
+class Postgres(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster, cls.databases = cluster.Cluster(), 0
+        cls.parties = Parties(town.problem(2), options=town.options(ROUNDS))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.parties.close()
+        cls.cluster.close()
+
+    def setUp(self):
+        Postgres.databases += 1
+        self.database = f"run{Postgres.databases}"
+        self.address = self.cluster.new(self.database)
+        self.port, self.agents, self.starts = recorders.free_port(), [], 0
+        self.addCleanup(self.stop_agents)
+
+    def stop_agents(self):
+        for agent in self.agents:
+            agent.agent.move.until = ROUNDS
+        for agent in self.agents:
+            agent.stop()
+        self.agents.clear()
+
+    def sql(self, text):
+        return self.cluster.sql(text, database=self.database)
+
+    def start(self, *more, address=None, state=None, seed=town.SEED, ready=None):
+        self.starts += 1
+        return self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", "--log", "json", "--lease", 1,
+                                        "--journal", address or self.address, *more, seed=seed, trace=False, ready=ready,
+                                        state=state or self.parties.folder / self.database,
+                                        name=f"{self.database}.{self.starts}")
+
+    def start_agents(self, until=ROUNDS, book=None, like=None):
+        book = book or wire.Book()
+        for name in self.parties.names:
+            agent = recorders.Recorder([name], self.port, self.parties.key_folders[name], book,
+                                       move=recorders.Gate(until, town.move))
+            if like is not None:
+                agent.agent.answered, agent.agent.epoch, agent.agent.x = like[name]
+            self.agents.append(agent)
+            agent.start()
+        return book
+
+    def await_round(self, k):
+        Parties.wait_for(lambda: all(agent.failure or agent.refused or agent.answered >= k for agent in self.agents),
+                         what=f"round {k}")
+        self.assertEqual([agent.failure or agent.refused for agent in self.agents if agent.failure or agent.refused], [])
+
+    def open_until(self, k):
+        for agent in self.agents:
+            agent.agent.move.until = k
+
+    def expect_refused(self, cloud, code, *words):
+        self.assertEqual(cloud.wait(), code, cloud.err[-2000:])
+        for word in words:
+            self.assertIn(word, cloud.err)
+
+    # ---- the rules ----
+
+    def test_the_journals_own_tests_hold(self):
+        program = pathlib.Path(os.environ["TACIT_BINARY_DIR"], "serve_test_journal")
+        done = subprocess.run([program], env={**os.environ, "TACIT_JOURNAL": self.address}, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
+
+    def test_a_run_has_the_bits_of_one_in_a_folder(self):
+        """And what a cloud writes into both is the same, column by column."""
+        self.start()
+        self.start_agents(until=60)
+        self.await_round(60)
+        self.assertEqual(self.parties.cloud.stop(), 0)
+        columns = "round, step, regularization, encode(answers, 'hex'), encode(memory, 'hex')"
+        stored = self.sql(f"SELECT {columns} FROM tacit_journal WHERE id = 1").split("|")
+        self.stop_agents()
+        folder = self.parties.folder / f"{self.database}.folder"
+        cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", seed=town.SEED, state=folder,
+                                         trace=False, name="folder")
+        self.start_agents(until=int(stored[0]) + 1)
+        self.await_round(int(stored[0]))
+        cloud.kill()
+        import sqlite3
+        with sqlite3.connect(folder / "journal.db") as database:
+            row = database.execute("SELECT round, step, regularization, lower(hex(answers)), lower(hex(memory)) FROM journal").fetchone()
+        if str(row[0]) == stored[0]:  # else the folder's run was a round further when it was killed
+            self.assertEqual([float(stored[1]), float(stored[2]), *stored[3:]], list(row[1:]))
+
+    def test_a_run_goes_on_from_its_database_and_ends(self):
+        cloud = self.start()
+        book = self.start_agents(until=40)
+        self.await_round(40)
+        self.assertEqual(cloud.stop(), 0, cloud.err)
+        self.open_until(ROUNDS)
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertIn(town.events(cloud, "resumed")[0]["round"], (40, 41))
+        self.assertEqual(len(book.answers), ROUNDS * 2)
+        again = self.start()  # all is told: it ends at once
+        self.assertEqual(again.wait(), 0, again.err)
+        self.assertTrue(town.events(again, "all-told") or town.events(again, "over"))
+
+    def test_another_plan_is_refused_and_a_new_run_puts_the_old_row_aside(self):
+        cloud = self.start(ready=True)
+        self.assertEqual(cloud.stop(), 0)
+        self.expect_refused(self.start("--epsilon", 4), 2, "another plan", "--new-run")
+        cloud = self.start("--epsilon", 4, "--new-run", ready=True)
+        self.assertIn("row 2 of tacit_journal", town.events(cloud, "moved")[0]["file"])
+        self.port = recorders.free_port()
+        refused = self.start("--epsilon", 4, "--new-run")
+        self.expect_refused(refused, 3, "another process has it open")
+        self.assertEqual(cloud.stop(), 0)
+        self.assertEqual(self.sql("SELECT count(DISTINCT run_id) FROM tacit_journal"), "2")
+
+    def test_a_changed_row_is_refused(self):
+        self.start()
+        self.start_agents(until=10)
+        self.await_round(10)
+        self.assertEqual(self.parties.cloud.stop(), 0)
+        for column, value in (("answers", "set_byte(answers, 3, (get_byte(answers, 3) + 1) % 256)"), ("round", "round - 1"),
+                              ("memory", "''"), ("epoch", "epoch + 1"), ("step", "step * 2"), ("run_id", "'x'")):
+            with self.subTest(column):
+                before = self.sql(f"SELECT {column} FROM tacit_journal")
+                self.sql("CREATE TABLE kept AS TABLE tacit_journal")
+                self.sql(f"UPDATE tacit_journal SET {column} = {value}")
+                self.assertNotEqual(self.sql(f"SELECT {column} FROM tacit_journal"), before)
+                self.expect_refused(self.start(), 3, "it is damaged")
+                self.sql("DELETE FROM tacit_journal; INSERT INTO tacit_journal TABLE kept; DROP TABLE kept")
+        self.open_until(ROUNDS)
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+
+    # ---- options ----
+
+    def test_a_password_in_the_address_is_refused_and_not_repeated(self):
+        for address in ("postgresql://tacit:secret@localhost/x", "postgres://localhost/x?password=secret"):
+            cloud = self.start(address=address)
+            self.expect_refused(cloud, 2, "password", ".pgpass")
+            self.assertNotIn("secret", cloud.err + cloud.out)
+
+    def test_options_that_do_not_fit_are_refused(self):
+        for more, words in ((("--durability", "process"), "--durability process"), (("--standby", "--new-run"), "--standby"),
+                            (("--standby", "--after-restore"), "--standby")):
+            self.expect_refused(self.start(*more), 2, words)
+        self.expect_refused(self.start(address="/var/lib/tacit"), 2, "--state DIR")
+        for more, words in ((("--standby",), "--standby goes with --journal"), (("--lease", 3), "--lease goes with --journal")):
+            cloud = self.parties.start_cloud(*more, ready=None, trace=False, name=f"{self.database}.{words[:9]}")
+            self.expect_refused(cloud, 2, words)
+
+    def test_a_run_in_a_folder_is_not_begun_again_in_a_database(self):
+        folder = self.parties.folder / "moves"
+        cloud = self.parties.start_cloud(state=folder, trace=False, name="moves", seed=town.SEED)
+        self.assertEqual(cloud.stop(), 0)
+        self.expect_refused(self.start(state=folder), 2, "there is a journal in the folder", "without --journal")
+        self.assertEqual(self.sql("SELECT to_regclass('tacit_journal') IS NULL"), "t")
+
+    def test_a_server_elsewhere_must_prove_who_it_is(self):
+        """Names that libpq looks up, and an address by which it needs not: the server here has no TLS."""
+        def said(address):
+            cloud = self.start(address=address)
+            self.assertEqual(cloud.wait(), 3, cloud.err)
+            return cloud.err
+        sockets = str(self.cluster.sockets).replace("/", "%2F")
+        self.assertIn("root certificate", said("postgresql://tacit@192.0.2.1/x?connect_timeout=2"))
+        self.assertNotIn("root certificate", said("postgresql://tacit@127.0.0.1:9/x"))
+        self.assertNotIn("root certificate", said(f"postgresql:///none?host={sockets}&user=tacit"))
+
+    # ---- a database that fails ----
+
+    def test_a_database_that_is_not_there_is_named(self):
+        self.expect_refused(self.start(address=self.cluster.address("nowhere")), 3, "does not exist")
+        self.expect_refused(self.start(address="postgresql:///x?host=/nowhere"), 3, "/nowhere")
+
+    def test_a_database_that_can_only_be_read_is_called_that(self):
+        read_only = self.cluster.address(self.database, options="-c default_transaction_read_only=on")
+        self.expect_refused(self.start(address=read_only), 3, "the database can only be read")
+        self.sql("CREATE ROLE reader LOGIN" if self.sql("SELECT count(*) FROM pg_roles WHERE rolname = 'reader'") == "0"
+                 else "SELECT 1")
+        self.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        self.expect_refused(self.start(address=self.address.replace("user=tacit", "user=reader")), 3,
+                            "its user may not write there")
+
+    def test_a_server_without_fsync_is_refused(self):
+        self.cluster.sql("ALTER SYSTEM SET fsync = off")
+        self.cluster.sql("SELECT pg_reload_conf()")
+        try:
+            Parties.wait_for(lambda: self.cluster.sql("SHOW fsync") == "off", what="fsync off")
+            self.expect_refused(self.start(), 3, "fsync off")
+        finally:
+            self.cluster.sql("ALTER SYSTEM RESET fsync")
+            self.cluster.sql("SELECT pg_reload_conf()")
+            Parties.wait_for(lambda: self.cluster.sql("SHOW fsync") == "on", what="fsync on")
+
+    def test_commits_wait_for_the_disk_whatever_the_server_says(self):
+        self.sql(f"ALTER DATABASE {self.database} SET synchronous_commit = off")
+        self.sql("CREATE TABLE seen (setting text)")
+        cloud = self.start(ready=True)
+        self.sql("CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES "
+                 "(current_setting('synchronous_commit')); RETURN NEW; END $$; "
+                 "CREATE TRIGGER notes BEFORE UPDATE ON tacit_journal FOR EACH ROW EXECUTE FUNCTION note()")
+        self.start_agents(until=5)
+        self.await_round(5)
+        self.assertEqual(cloud.stop(), 0)
+        self.assertEqual(self.sql("SELECT DISTINCT setting FROM seen"), "on")
+
+    def fail_at_41(self, what, *words):
+        """A fault in round 41: it is not released, and without the fault the run goes on to the bits of an undisturbed one."""
+        cloud = self.start(ready=True)
+        book = self.start_agents(until=30)
+        self.await_round(30)
+        self.sql(FAULT.format(what=what))
+        self.open_until(ROUNDS)
+        self.expect_refused(cloud, 3, *words, "The round was not released")
+        self.assertEqual(town.events(cloud, "journal-failed")[0]["round"], 41)
+        self.assertEqual(max(k for _, k in book.answers), 40)
+        self.assertEqual(self.sql("SELECT round FROM tacit_journal"), "40")
+        self.sql("DROP TRIGGER fails ON tacit_journal; DROP FUNCTION fail")
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(cloud.json()["answer"], self.parties.in_process(seed=town.SEED)["mu"])
+
+    def test_a_full_disk_of_the_database_ends_the_cloud_before_the_answer(self):
+        self.fail_at_41("RAISE 'no space' USING ERRCODE = 'disk_full'", "the disk of the database is full")
+
+    def test_a_database_that_becomes_read_only_ends_the_cloud_before_the_answer(self):
+        self.fail_at_41("RAISE 'no' USING ERRCODE = 'read_only_sql_transaction'", "the database can only be read")
+
+    def test_a_connection_that_the_database_ends_in_a_commit_ends_the_cloud_before_the_answer(self):
+        self.fail_at_41("PERFORM pg_terminate_backend(pg_backend_pid())", "the database")
+
+    def test_a_statement_that_takes_too_long_ends_the_cloud_before_the_answer(self):
+        self.address = self.cluster.address(self.database, options="-c statement_timeout=200ms")
+        self.fail_at_41("PERFORM pg_sleep(60)", "the database took too long")
+
+    def test_a_server_that_crashes_and_comes_back_has_all_that_was_answered(self):
+        cloud = self.start(ready=True)
+        book = self.start_agents(until=50)
+        self.await_round(50)
+        self.cluster.stop(cluster.signal.SIGQUIT)
+        self.open_until(ROUNDS)
+        self.expect_refused(cloud, 3, "the database")
+        self.cluster.start()
+        self.assertIn(int(self.sql("SELECT round FROM tacit_journal")), (50, 51))
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(len(book.answers), ROUNDS * 2)
+        self.assertEqual(cloud.json()["answer"], self.parties.in_process(seed=town.SEED)["mu"])
+
+    # ---- yesterday's database ----
+
+    def test_a_database_of_yesterday_is_noticed_and_nothing_is_released(self):
+        cloud = self.start(seed=None)
+        book = self.start_agents(until=20)
+        self.await_round(20)
+        self.assertEqual(cloud.stop(), 0)
+        self.sql("CREATE TABLE yesterday AS TABLE tacit_journal")
+        cloud = self.start(seed=None)
+        self.open_until(60)
+        self.await_round(60)
+        cloud.kill()
+        self.stop_agents_but_keep()
+        self.sql("DELETE FROM tacit_journal; INSERT INTO tacit_journal TABLE yesterday")
+        most = max(k for _, k in book.answers)
+        cloud = self.start(seed=None)
+        agents = self.start_again(book)
+        self.expect_refused(cloud, 3, "nothing was released", "--after-restore")
+        self.assertTrue(town.events(cloud, "rolled-back"))
+        self.assertEqual(max(k for _, k in book.answers), most)
+        for agent in agents:
+            agent.stop()
+        self.start_again(book)
+        cloud = self.start("--after-restore", seed=None)
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual([agent.failure for agent in self.agents if agent.failure], [])
+
+    def stop_agents_but_keep(self):
+        self.kept = {}
+        for agent in self.agents:
+            agent.agent.move.until = ROUNDS
+            agent.stop()
+            self.kept[agent.agent.names[0]] = (dict(agent.agent.answered), agent.agent.epoch, dict(agent.agent.x))
+        self.agents.clear()
+
+    def start_again(self, book):
+        self.agents.clear()
+        self.start_agents(book=book, like={name: (dict(a), e, dict(x)) for name, (a, e, x) in self.kept.items()})
+        return list(self.agents)
+
+
+if __name__ == "__main__":
+    cluster.main()

@@ -1,0 +1,324 @@
+"""Two clouds and one journal in a database: one serves, the other stands by and goes on when the first stops, dies or hangs.
+Nothing is released twice, nothing is lost, and under a seed the run has the bits of an undisturbed one."""
+# labels: once
+
+import os
+import random
+import signal
+import socket
+import threading
+import time
+import unittest
+
+import cluster
+import recorders
+import town
+import trajectories
+import wire
+from parties import Parties
+
+ROUNDS = 300
+LONG = os.environ.get("TACIT_LONG") == "1"
+
+
+def digits(numbers):
+    return [f"{v:.17g}" for v in numbers]
+
+
+class Standby(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster, cls.databases = cluster.Cluster(), 0
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.close()
+
+    def setUp(self):
+        self.parties = Parties(town.problem(3), options=town.options(ROUNDS))
+        self.addCleanup(self.parties.close)
+        Standby.databases += 1
+        self.address = self.cluster.new(f"run{Standby.databases}")
+        self.chance, self.agents, self.clouds = random.Random(1), [], 0
+        self.addCleanup(self.stop_agents)
+
+    def stop_agents(self):
+        for agent in self.agents:
+            agent.agent.move.until = ROUNDS
+        for agent in self.agents:
+            agent.stop()
+
+    def start(self, port, *more, lease=1, seed=town.SEED, address=None, ready=None):
+        """Each cloud has a folder, a trace and a log of its own, as on a machine of its own."""
+        self.clouds += 1
+        folder = self.parties.folder / f"machine.{self.clouds}"
+        return self.parties.start_cloud("--listen", f"127.0.0.1:{port}", "--threads", 1, "--log", "json", "--deadline", 30,
+                                           "--journal", address or self.address, "--lease", lease, *more, seed=seed,
+                                           state=folder, trace=False, ready=ready, name=f"cloud.{self.clouds}")
+
+    def start_agents(self, port, until=ROUNDS, deaths=0.0):
+        book = wire.Book()
+        for i, name in enumerate(self.parties.names):
+            self.agents.append(recorders.Recorder([name], port, self.parties.key_folders[name], book, seed=i, deaths=deaths,
+                                                  move=recorders.Gate(until, town.move)))
+            self.agents[-1].start()
+        return book
+
+    def open_until(self, k):
+        for agent in self.agents:
+            agent.agent.move.until = k
+
+    def move_agents(self, port):
+        """Agents ask another address from now on."""
+        for agent in self.agents:
+            agent.port = port
+
+    def await_round(self, k):
+        Parties.wait_for(lambda: all(agent.failure or agent.refused or agent.answered >= k for agent in self.agents),
+                         what=f"round {k}")
+        self.expect_content()
+
+    def expect_content(self):
+        self.assertEqual([agent.failure or agent.refused for agent in self.agents if agent.failure or agent.refused], [])
+
+    def expect_same_bits(self, book, rounds=ROUNDS):
+        """Every state before every round is that of the run in one process, and every agent has had every answer."""
+        alone = trajectories.in_process(self.parties.problem, self.parties.folder, self.parties.options, town.SEED)
+        for agent in self.agents:
+            for (name, k), x in agent.x.items():
+                if k <= rounds:  # nobody is asked for the one after the last
+                    self.assertEqual(digits(x), alone.x[name, k], (name, k))
+        self.assertEqual(len(book.answers), rounds * len(self.agents))
+
+    # ---- taking over ----
+
+    def test_a_clean_stop_hands_the_run_over_at_once(self):
+        """At once: the lease of an hour would not end."""
+        ports = recorders.free_port(), recorders.free_port()
+        first = self.start(ports[0], lease=3600, ready=True)
+        second = self.start(ports[1], "--standby", lease=3600)
+        town.await_event(second, "standby")
+        http = town.await_event(second, "http")
+        self.assertEqual(town.page(http["port"], "healthz"), "standby\n")
+        self.assertIn('"phase": "standby"', town.page(http["port"], "status"))
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", ports[1]))
+        book = self.start_agents(ports[0], until=40)
+        self.await_round(40)
+        self.assertEqual(first.stop(), 0, first.err[-2000:])
+        town.await_event(second, "listening")
+        self.assertEqual([line["event"] for line in town.events(second) if line["event"] in ("taken-over", "resumed", "begun")],
+                         ["taken-over", "resumed"])
+        self.move_agents(ports[1])
+        self.open_until(ROUNDS)
+        self.assertEqual(second.wait(), 0, second.err[-2000:])
+        self.expect_same_bits(book)
+
+    def test_a_standby_that_is_stopped_ends_with_0_and_the_other_goes_on(self):
+        port = recorders.free_port()
+        first = self.start(port, ready=True)
+        second = self.start(recorders.free_port(), "--standby")
+        town.await_event(second, "standby")
+        self.assertEqual(second.stop(), 0, second.err[-2000:])
+        self.assertEqual(second.json()["outcome"], "stopped")
+        book = self.start_agents(port)
+        self.assertEqual(first.wait(), 0, first.err[-2000:])
+        self.expect_same_bits(book)
+
+    def test_killed_at_any_moment_the_run_goes_on_elsewhere_with_the_same_bits(self):
+        """A cloud and a standby at the port of the same machine; whichever serves is killed, and comes back as a standby."""
+        port, kills = recorders.free_port(), 40 if LONG else 6
+        clouds = [self.start(port, "--standby"), self.start(port, "--standby")]
+        book = self.start_agents(port, deaths=0.01)
+        for _ in range(kills):
+            active = Parties.wait_for(lambda: next((c for c in clouds if town.events(c, "listening") and c.is_running()), None) or
+                                      all(a.is_done() for a in self.agents), what="a cloud that serves")
+            self.expect_content()
+            if active is True:
+                break
+            k = max(agent.answered for agent in self.agents)
+            Parties.wait_for(lambda: not active.is_running() or max(a.answered for a in self.agents) > k, what="another round")
+            time.sleep(self.chance.expovariate(1 / 0.03))
+            active.kill()
+            clouds.remove(active)
+            clouds.append(self.start(port, "--standby"))
+        Parties.wait_for(lambda: all(a.failure or a.refused or a.is_done() for a in self.agents), what="the end")
+        self.expect_content()
+        self.expect_same_bits(book)
+        self.assertGreater(len({epoch for agent in self.agents for epoch in agent.epochs}), 2)
+        for cloud in clouds:  # the one that stands by finds that all is done
+            self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
+
+    def test_noise_is_new_after_a_take_over_and_no_round_is_answered_twice(self):
+        port = recorders.free_port()
+        first, second = self.start(port, seed=None), None
+        book = self.start_agents(port, until=60, deaths=0.02)
+        self.await_round(59)
+        second = self.start(port, "--standby", seed=None)
+        town.await_event(second, "standby")
+        self.open_until(ROUNDS)
+        first.kill()
+        self.assertEqual(second.wait(), 0, second.err[-2000:])
+        self.expect_content()
+        self.assertEqual(len(book.answers), ROUNDS * len(self.agents))
+
+    def test_a_cloud_that_hung_and_wakes_releases_nothing_more(self):
+        ports = recorders.free_port(), recorders.free_port()
+        first = self.start(ports[0], ready=True)
+        book = self.start_agents(ports[0], until=50)
+        self.await_round(50)
+        second = self.start(ports[1], "--standby")
+        town.await_event(second, "standby")
+        first.signal(signal.SIGSTOP)
+        town.await_event(second, "listening")
+        epoch = town.events(second, "started")[0]["epoch"]
+        # The old cloud has all states of the next round when it wakes, and cannot commit it.
+        self.open_until(51)  # the answer of round 51 may have come; states of round 52 go out
+        time.sleep(0.05)
+        first.signal(signal.SIGCONT)
+        self.assertEqual(first.wait(), 3, first.err[-2000:])
+        fenced = town.events(first, "fenced")[0]
+        self.assertIn(f"has taken this run over, in epoch {epoch}", fenced["why"])
+        self.assertIn("releases nothing more", first.err)
+        self.assertLessEqual(max(k for _, k in book.answers), 51)
+        self.move_agents(ports[1])
+        self.open_until(ROUNDS)
+        self.assertEqual(second.wait(), 0, second.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+
+    def test_of_two_that_stand_by_one_goes_on_and_the_other_waits(self):
+        port = recorders.free_port()
+        first = self.start(port, ready=True)
+        others = [self.start(port, "--standby") for _ in range(2)]
+        for other in others:
+            town.await_event(other, "standby")
+        book = self.start_agents(port, until=80)
+        self.await_round(20)
+        first.kill()
+        winner = Parties.wait_for(lambda: next((c for c in others if town.events(c, "listening")), None), what="a winner")
+        loser = others[1 - others.index(winner)]
+        self.await_round(80)
+        self.assertTrue(loser.is_running())
+        self.assertEqual(town.events(loser, "listening"), [])
+        holder = f"process {winner.pid}"
+        Parties.wait_for(lambda: any(line["holder"].endswith(holder) for line in town.events(loser, "standby")),
+                         what="the loser knows the winner")
+        winner.kill()
+        self.open_until(ROUNDS)
+        self.assertEqual(loser.wait(), 0, loser.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+
+    # ---- without --standby ----
+
+    def test_a_second_cloud_is_refused_and_a_dead_one_is_waited_for(self):
+        port = recorders.free_port()
+        first = self.start(port, ready=True)
+        second = self.start(recorders.free_port())
+        self.assertEqual(second.wait(), 3, second.err[-2000:])
+        self.assertIn("another process has it open", second.err)
+        self.assertIn(f"process {first.pid}", second.err)
+        book = self.start_agents(port, until=30)
+        self.await_round(30)
+        first.kill()
+        third = self.start(port)
+        self.open_until(ROUNDS)
+        self.assertEqual(third.wait(), 0, third.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+
+    def test_two_that_begin_at_once_have_one_run(self):
+        port = recorders.free_port()
+        clouds = [self.start(port, "--standby") for _ in range(3)]
+        book = self.start_agents(port)
+        for cloud in clouds:
+            self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+        self.assertEqual(sum(bool(town.events(cloud, "begun")) for cloud in clouds), 1)
+
+    # ---- the database ----
+
+    def test_where_the_answer_of_a_commit_is_lost_the_next_cloud_goes_on_from_what_is_there(self):
+        """A way to the database that is cut when the statement is on its way, or when its answer is: the round is not there,
+        or it is, and nobody was told. The next cloud finds one or the other."""
+        for what in ("statement", "answer"):
+            with self.subTest(what), Way(self.cluster, what) as way:
+                Standby.databases += 1
+                name = f"cut{Standby.databases}"
+                self.address = self.cluster.new(name)
+                port = recorders.free_port()
+                first = self.start(port, address=way.address(name), ready=True, lease=3600)  # no renewal comes between
+                book = self.start_agents(port, until=30)
+                Parties.wait_for(lambda: len(book.answers) == 31 * len(self.agents), what="round 31")
+                way.cut_next()
+                self.open_until(ROUNDS)
+                self.assertEqual(first.wait(), 3, first.err[-2000:])
+                self.assertIn("the connection to the database is lost", first.err)
+                self.assertIn("when the database is back", first.err)
+                stored = int(self.cluster.sql("SELECT round FROM tacit_journal", database=name))
+                self.assertEqual(stored - max(k for _, k in book.answers), 1 if what == "answer" else 0)
+                self.cluster.sql("UPDATE tacit_journal SET expires = 'epoch'", database=name)  # an hour later
+                second = self.start(port)
+                self.assertEqual(second.wait(), 0, second.err[-2000:])
+                self.expect_content()
+                self.expect_same_bits(book)
+                self.stop_agents()
+                self.agents.clear()
+                self.parties.others = [p for p in self.parties.others if p.is_running()]
+
+
+class Way:
+    """Loopback to the cluster's socket. Cuts the connection before the next statement reaches the server, or before the
+    next answer reaches the client."""
+
+    def __init__(self, where, what):
+        self.where, self.what, self.is_cutting, self.pairs = where, what, threading.Event(), []
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def address(self, database):
+        return f"postgresql://tacit@127.0.0.1:{self.door.getsockname()[1]}/{database}"
+
+    def cut_next(self):
+        self.is_cutting.set()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.door.accept()
+            except OSError:
+                return
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(str(self.where.sockets / ".s.PGSQL.5432"))
+            self.pairs += [near, far]
+            for source, target, what in ((near, far, "statement"), (far, near, "answer")):
+                threading.Thread(target=self.carry, args=(source, target, what), daemon=True).start()
+
+    def carry(self, source, target, what):
+        try:
+            while data := source.recv(65536):
+                if what == self.what and self.is_cutting.is_set():
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.door.close()
+        for end in self.pairs:
+            end.close()
+
+
+if __name__ == "__main__":
+    cluster.main()
