@@ -117,11 +117,12 @@ static void look_ahead(const tc_rounds *r, const tc_lane *lane) {
 /* If the commit fails, the run ends: what this changes in seats and figures does not matter then. A failing link
  * removes its own party and no other. The other lanes' connections are not prepared: their loops encrypt after the
  * commit, side by side. */
-void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
+void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars, double until) {
     content next = {.round = k, .scalars = scalars, .answers = r->next_answers};
     tc_lane *lane = r->lanes;
     tc_ring_move(&lane->unanswered, &lane->seated);
-    while (tc_journal_is_under_way(r->settings.journal) && !tc_ring_is_empty(&lane->unanswered)) {
+    bool goes_on = tc_journal_is_under_way(r->settings.journal);
+    for (; goes_on && !tc_ring_is_empty(&lane->unanswered); goes_on = tc_serve_now() < until) {
         tc_party *party = first_unanswered(lane);
         if (tc_link_is_drained(party->link) && !tc_link_may_seal(party->bytes, &r->sealed))
             return;

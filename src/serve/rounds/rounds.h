@@ -153,6 +153,7 @@ struct tc_rounds {
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
     tc_sealed sealed;               /* answers that wait for the commit */
+    double disk_seconds;            /* from a commit's start to its end, lately */
     unsigned char *snapshot;        /* of the cloud half */
     size_t snapshot_size;
     double opened_at, warn_at, warn_after; /* the open round; warn_after doubles with each warning */
@@ -196,9 +197,9 @@ void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context);
 bool tc_batch_reserve(const tc_rounds *r, tc_lane *lane) TC_MUST_USE;
 /* Tells an agent that it is enrolled. The party may be gone afterwards. */
 void tc_answers_enrolled(tc_rounds *r, tc_seat *seat);
-/* Prepares the answers of round k, which are in next_answers, for the main lane's connections, as far as there is room.
- * Under the lock. */
-void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars);
+/* Prepares the answers of round k, which are in next_answers, for the main lane's connections, until then and as far as
+ * there is room. Under the lock. */
+void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars, double until);
 /* Sends the last answer: to all enrolled agents of a lane, those that are prepared first; to one agent again; to the
  * agents of a connection that was skipped. The first is called without the lock. */
 void tc_answers_all(tc_rounds *r, tc_lane *lane);
