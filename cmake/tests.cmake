@@ -155,6 +155,14 @@ if(TARGET tacit_command)
   target_link_options(tacit_planted_delay PRIVATE -Wl,--wrap=tc_states_from_integers,--wrap=tc_engine_round)
 endif()
 
+# Clouds with several loops.
+if(TARGET tacit_command)
+  foreach(name floods gateway hostile kill late lost_answers protocol restore rivals same_bits serve signals)
+    tacit_script_test(serve/test_${name}_on_three_loops ${tests}/serve/test_${name}.py)
+    set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY ENVIRONMENT TACIT_SERVE_THREADS=3)
+  endforeach()
+endif()
+
 # When a round is durable.
 target_link_options(serve_test_loops PRIVATE -Wl,--wrap=tc_journal_commit_start,--wrap=tc_journal_commit_wait)
 

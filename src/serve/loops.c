@@ -26,6 +26,7 @@ typedef struct loop {
 } loop;
 
 struct tc_loops {
+    tc_holders *holders;
     size_t count;
     loop all[];
 };
@@ -124,8 +125,11 @@ static size_t share_of(size_t limit, size_t usual, size_t count) {
     return share < 1 ? 1 : share;
 }
 
-static bool fill_in(loop *of, const tc_links_settings *settings, tc_rounds *rounds, size_t i, size_t count) {
+static bool fill_in(tc_loops *loops, const tc_links_settings *settings, tc_rounds *rounds, size_t i) {
+    loop *of = &loops->all[i];
+    size_t count = rounds->lanes->count;
     tc_links_settings own = *settings;
+    own.holders = loops->holders;
     own.owner = tc_rounds_owner(rounds, i);
     own.most_silent = share_of(settings->most_silent, TC_LINKS_SILENT, count);
     own.most_shaking = share_of(settings->most_shaking, TC_LINKS_SHAKING, count);
@@ -147,10 +151,11 @@ tc_loops *tc_loops_new(struct event_base *base, const tc_links_settings *setting
     if (made == NULL)
         return NULL;
     made->all[0].base = base;
+    made->holders = tc_holders_new();
     for (size_t i = 0; i < count; i++) {
         made->count = i + 1;
         made->all[i].main = &made->all[0];
-        if (!fill_in(&made->all[i], settings, rounds, i, count)) {
+        if (made->holders == NULL || !fill_in(made, settings, rounds, i)) {
             tc_loops_free(made);
             return NULL;
         }
@@ -201,6 +206,7 @@ void tc_loops_free(tc_loops *loops) {
             end_thread(&loops->all[i]);
     for (size_t i = loops->count; i > 0; i--) /* the main loop last: the others' connections ring its bell */
         free_loop(&loops->all[i - 1]);
+    tc_holders_free(loops->holders);
     free(loops);
 }
 

@@ -36,6 +36,7 @@ typedef struct cloud {
     tc_loops *loops;
     tc_figures figures, shown;
     unsigned port, turns;
+    tc_listener *listener;
     SSL_CTX *theirs; /* of the clients */
     heard *heard;
     atomic_uint wrong, early;
@@ -355,6 +356,8 @@ static void serve(cloud *c) {
         assert_true(event_base_loop(c->base, EVLOOP_ONCE) >= 0);
     for (size_t i = 0; i < DRIVERS; i++)
         assert_int_equal(pthread_join(drivers[i].thread, NULL), 0);
+    tc_listener_free(c->listener);
+    tc_loops_free(c->loops); /* the disturber may wait for any of them */
     assert_int_equal(pthread_join(disturber, NULL), 0);
 }
 
@@ -372,7 +375,6 @@ static unsigned run(size_t lanes, bool is_tls, heard *answers) {
     committing = 0;
     tc_journal *journal = NULL;
     tc_epoch epoch;
-    tc_listener *listener = NULL;
     SSL_CTX *ours = NULL;
     const struct timeval often = {.tv_usec = 2000};
     tc_reporter reporter = {.figures = &c.figures};
@@ -397,9 +399,9 @@ static unsigned run(size_t lanes, bool is_tls, heard *answers) {
     tc_links_settings links = {.tls = ours, .most_kept = tc_rounds_most_kept(c.rounds)};
     c.loops = tc_loops_new(c.base, &links, c.rounds);
     assert_non_null(c.loops);
-    assert_int_equal(tc_listener_new(NULL, c.base, "127.0.0.1:0", true, &c.k.messages, &listener), TC_OK);
-    tc_listener_share(listener, tc_loops_main(c.loops), tc_loops_take, c.loops);
-    c.port = tc_listener_port(listener);
+    assert_int_equal(tc_listener_new(NULL, c.base, "127.0.0.1:0", true, &c.k.messages, &c.listener), TC_OK);
+    tc_listener_share(c.listener, tc_loops_main(c.loops), tc_loops_take, c.loops);
+    c.port = tc_listener_port(c.listener);
     assert_true(tc_loops_start(c.loops));
     tc_cloud_half *half = half_new(c.arena, &c.of, 11, tc_team_new(c.arena, 2), 1);
     assert_int_equal(tc_rounds_begin(c.rounds, half), TC_OK);
@@ -409,8 +411,6 @@ static unsigned run(size_t lanes, bool is_tls, heard *answers) {
     event_free(timer);
     assert_int_equal(tc_rounds_end(c.rounds), TC_RUN_DONE);
     assert_int_equal(tc_rounds_last(c.rounds), ROUNDS);
-    tc_listener_free(listener);
-    tc_loops_free(c.loops);
     tc_rounds_free(c.rounds);
     event_base_free(c.base);
     tc_arena_free(c.arena);

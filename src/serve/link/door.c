@@ -115,14 +115,33 @@ const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]) {
 /* ---- Certificates ----
  *
  * A gateway's certificate names a thousand agents and takes 200 KiB when it is parsed. It is parsed once, and all its
- * connections share the result and OpenSSL's object. */
+ * connections, of all loops, share the result and OpenSSL's object. Both are only read. */
 
-static tc_ring *bucket(tc_links *links, const unsigned char hash[TC_HOLDER_HASH]) {
-    return &links->holders[(hash[0] | hash[1] << 8) % TC_HOLDER_BUCKETS];
+tc_holders *tc_holders_new(void) {
+    tc_holders *made = malloc(sizeof *made);
+    if (made == NULL)
+        return NULL;
+    for (size_t i = 0; i < TC_HOLDER_BUCKETS; i++)
+        tc_ring_clear(&made->buckets[i]);
+    if (pthread_mutex_init(&made->mutex, NULL) == 0)
+        return made;
+    free(made);
+    return NULL;
 }
 
-static tc_holder *find(tc_links *links, const unsigned char hash[TC_HOLDER_HASH]) {
-    tc_ring *all = bucket(links, hash);
+void tc_holders_free(tc_holders *holders) {
+    if (holders == NULL)
+        return;
+    (void)pthread_mutex_destroy(&holders->mutex);
+    free(holders);
+}
+
+static tc_ring *bucket(tc_holders *holders, const unsigned char hash[TC_HOLDER_HASH]) {
+    return &holders->buckets[(hash[0] | hash[1] << 8) % TC_HOLDER_BUCKETS];
+}
+
+static tc_holder *find(tc_holders *holders, const unsigned char hash[TC_HOLDER_HASH]) {
+    tc_ring *all = bucket(holders, hash);
     for (tc_ring *at = all->after; at != all; at = at->after) {
         tc_holder *holder = (tc_holder *)(void *)at;
         if (memcmp(holder->hash, hash, TC_HOLDER_HASH) == 0)
@@ -131,7 +150,7 @@ static tc_holder *find(tc_links *links, const unsigned char hash[TC_HOLDER_HASH]
     return NULL;
 }
 
-static tc_holder *make(tc_links *links, X509 *certificate, const unsigned char hash[TC_HOLDER_HASH]) {
+static tc_holder *make(tc_holders *holders, X509 *certificate, const unsigned char hash[TC_HOLDER_HASH]) {
     tc_holder *made = calloc(1, sizeof *made);
     tc_identity *identity = made == NULL ? NULL : tc_identity_new(certificate);
     if (identity == NULL || X509_up_ref(certificate) != 1) {
@@ -139,17 +158,24 @@ static tc_holder *make(tc_links *links, X509 *certificate, const unsigned char h
         free(made);
         return NULL;
     }
-    *made = (tc_holder){.certificate = certificate, .identity = identity};
+    made->certificate = certificate;
+    made->identity = identity;
     memcpy(made->hash, hash, TC_HOLDER_HASH);
     tc_ring_clear(&made->ring);
-    tc_ring_join(bucket(links, hash), &made->ring);
+    tc_ring_join(bucket(holders, hash), &made->ring);
     return made;
 }
 
-void tc_holder_drop(tc_holder *holder) {
-    if (holder == NULL || --holder->links > 0)
+void tc_holder_drop(tc_holders *holders, tc_holder *holder) {
+    if (holder == NULL)
         return;
-    tc_ring_leave(&holder->ring);
+    (void)pthread_mutex_lock(&holders->mutex);
+    bool is_used = --holder->links > 0;
+    if (!is_used)
+        tc_ring_leave(&holder->ring);
+    (void)pthread_mutex_unlock(&holders->mutex);
+    if (is_used)
+        return;
     X509_free(holder->certificate);
     tc_identity_free(holder->identity);
     free(holder);
@@ -162,14 +188,16 @@ bool tc_holder_find(tc_link *link, X509 *certificate) {
         return true;
     if (certificate == NULL || X509_digest(certificate, EVP_sha256(), hash, &size) != 1 || size != TC_HOLDER_HASH)
         return false;
-    tc_holder *found = find(link->links, hash);
+    tc_holders *holders = link->links->holders;
+    (void)pthread_mutex_lock(&holders->mutex);
+    tc_holder *found = find(holders, hash);
     if (found == NULL)
-        found = make(link->links, certificate, hash);
-    if (found == NULL)
-        return false;
-    found->links++;
+        found = make(holders, certificate, hash);
+    if (found != NULL)
+        found->links++;
+    (void)pthread_mutex_unlock(&holders->mutex);
     link->holder = found;
-    return true;
+    return found != NULL;
 }
 
 static void exchange(STACK_OF(X509) * chain, X509 *own, X509 *shared) {
@@ -195,7 +223,7 @@ int tc_holder_verify(X509_STORE_CTX *check, void *context) {
     return good;
 }
 
-size_t tc_link_alike(const tc_link *link) { return link->holder == NULL ? 0 : link->holder->open; }
+size_t tc_link_alike(const tc_link *link) { return link->holder == NULL ? 0 : atomic_load(&link->holder->open); }
 
 bool tc_link_is_alike(const tc_link *one, const tc_link *other) {
     return one->holder != NULL && one->holder == other->holder;

@@ -61,9 +61,9 @@ void tc_link_enter(tc_link *link, tc_link_state state) {
     tc_door_count(links, link, link->state, -1);
     tc_door_count(links, link, state, 1);
     if (link->holder != NULL && link->state == TC_LINK_OPEN)
-        link->holder->open--;
+        (void)atomic_fetch_sub(&link->holder->open, 1);
     if (link->holder != NULL && state == TC_LINK_OPEN)
-        link->holder->open++;
+        (void)atomic_fetch_add(&link->holder->open, 1);
     link->state = state;
     tc_ring_join(list_of(links, state), &link->ring);
 }
@@ -90,7 +90,7 @@ static void free_link(tc_link *link) {
     tc_ring_leave(&link->ring);
     SSL_free(link->ssl);
     (void)close(link->descriptor);
-    tc_holder_drop(link->holder);
+    tc_holder_drop(link->links->holders, link->holder);
     link->links->churn++;
     tc_secret_wipe(link->in, link->in_room);
     free(link->in);
@@ -259,14 +259,16 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
                         &links->dead,   &links->kept,    &links->more};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         tc_ring_clear(lists[i]);
-    for (size_t i = 0; i < TC_HOLDER_BUCKETS; i++)
-        tc_ring_clear(&links->holders[i]);
+    links->own_holders = settings->holders == NULL ? tc_holders_new() : NULL;
+    links->holders = settings->holders == NULL ? links->own_holders : settings->holders;
     struct timeval second = {.tv_sec = 1};
     links->socket_bio = tc_socket_bio_method();
-    if (links->socket_bio == NULL || !tc_door_new(links) || event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
+    if (links->socket_bio == NULL || links->holders == NULL || !tc_door_new(links) ||
+        event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
         event_assign(&links->again, base, -1, 0, tc_link_on_again, links) != 0 ||
         event_assign(&links->tick, base, -1, EV_PERSIST, tick, links) != 0 || event_add(&links->tick, &second) != 0) {
         BIO_meth_free(links->socket_bio);
+        tc_holders_free(links->own_holders);
         free(links);
         return NULL;
     }
@@ -301,6 +303,7 @@ void tc_links_free(tc_links *links) {
     (void)event_del(&links->door.turn);
     SSL_CTX_free(links->tls);
     BIO_meth_free(links->socket_bio);
+    tc_holders_free(links->own_holders);
     free(links);
 }
 

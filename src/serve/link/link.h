@@ -19,8 +19,9 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-typedef struct tc_links tc_links; /* all connections of a loop */
-typedef struct tc_link tc_link;   /* one of them */
+typedef struct tc_links tc_links;     /* all connections of a loop */
+typedef struct tc_link tc_link;       /* one of them */
+typedef struct tc_holders tc_holders; /* the certificates that connections have shown */
 
 #define TC_LINK_ENDS(X)                                                                                                \
     X(TC_LINK_LEFT, "left")           /* the peer closed it */                                                         \
@@ -50,7 +51,8 @@ typedef struct tc_link_owner {
 enum { TC_LINKS_SILENT = 4096, TC_LINKS_SHAKING = 256 };
 
 typedef struct tc_links_settings {
-    SSL_CTX *tls; /* takes a reference; NULL: plain text, on loopback */
+    SSL_CTX *tls;        /* takes a reference; NULL: plain text, on loopback */
+    tc_holders *holders; /* shared with other loops, and outlives these links; NULL: their own */
     tc_link_owner owner;
     size_t most_silent;    /* 0: TC_LINKS_SILENT */
     size_t most_shaking;   /* 0: TC_LINKS_SHAKING */
@@ -58,6 +60,10 @@ typedef struct tc_links_settings {
     unsigned slow_seconds; /* without any progress of buffered output; 0: 30 */
     size_t most_kept;      /* bytes of output buffered for a link; 0: 1 MiB */
 } tc_links_settings;
+
+/* NULL: out of memory. */
+tc_holders *tc_holders_new(void) TC_MUST_USE;
+void tc_holders_free(tc_holders *holders); /* after all links that use them; may be NULL */
 
 /* NULL: out of memory. */
 tc_links *tc_links_new(struct event_base *base, const tc_links_settings *settings) TC_MUST_USE;

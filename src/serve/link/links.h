@@ -6,6 +6,7 @@
 #include "serve/link/link.h"
 
 #include <event2/event_struct.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
@@ -36,8 +37,14 @@ typedef struct tc_holder { /* a certificate, shared by the connections that have
     unsigned char hash[TC_HOLDER_HASH];
     X509 *certificate;
     tc_identity *identity;
-    size_t links, open; /* connections with it; the open ones of them */
+    size_t links;       /* connections with it */
+    atomic_size_t open; /* the open ones of them */
 } tc_holder;
+
+struct tc_holders {
+    pthread_mutex_t mutex; /* guards the lists and the counts of links */
+    tc_ring buckets[TC_HOLDER_BUCKETS];
+};
 
 enum { TC_DOOR_WAYS = 64 };
 
@@ -105,7 +112,7 @@ struct tc_links {
     tc_links_settings settings;
     struct event tick, bury, again;
     tc_ring silent, shaking, open, parting, dead, kept, more;
-    tc_ring holders[TC_HOLDER_BUCKETS];
+    tc_holders *holders, *own_holders; /* own: NULL if they are shared */
     tc_door door;
     uint64_t churn; /* connections opened or freed since memory was last given back to the system */
     time_t given_back_at;
@@ -164,7 +171,7 @@ uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t
 
 /* Sets link->holder, made if there is none. False: out of memory. */
 bool tc_holder_find(tc_link *link, X509 *certificate) TC_MUST_USE;
-void tc_holder_drop(tc_holder *holder);
+void tc_holder_drop(tc_holders *holders, tc_holder *holder);
 /* OpenSSL's callback: verifies, and shares the certificate's object between connections. */
 int tc_holder_verify(X509_STORE_CTX *check, void *context);
 

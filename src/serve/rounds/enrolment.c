@@ -218,63 +218,18 @@ static void join_idle(tc_enrolment *e, tc_party *party) {
     e->idle_count++;
 }
 
-/* On each lane a certificate may have one connection for each agent that it names, plus some that are about to end. If
- * there are more, at least one has no agent: closes the oldest of these. */
-static void end_alike(tc_enrolment *e, const tc_lane *lane, const tc_link *link) {
-    const tc_identity *identity = tc_link_identity(link);
-    if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
-        return;
-    for (tc_ring *at = lane->idle.after; at != &lane->idle; at = at->after) {
-        tc_party *party = of_ring(at);
-        if (!tc_link_is_alike(party->link, link))
-            continue;
-        tc_party_end(e, party, TC_REFUSED_CROWD, "too many connections with this certificate");
-        return;
-    }
-}
-
-/* If there are too many idle ones, closes the oldest of this lane, which may be the newcomer. */
-void tc_enrolment_opened(tc_enrolment *e, tc_lane *lane, tc_link *link) {
-    tc_party *party = calloc(1, sizeof *party);
-    if (party == NULL) {
-        tc_link_close(link);
-        return;
-    }
-    party->link = link;
-    party->lane = lane;
-    party->places = &party->one;
-    party->room = 1;
-    tc_ring_clear(&party->ring);
-    tc_link_set_user(link, party);
-    join_idle(e, party);
-    if (e->idle_count > e->most_idle)
-        tc_party_end(e, of_ring(lane->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
-    else
-        end_alike(e, lane, link);
-}
-
-static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
-
-static void unseat(tc_enrolment *e, tc_seat *seat) {
-    seat->party->bytes -= bytes_of(seat);
-    seat->party = NULL;
-    seat->is_owed = seat->is_waiting = false;
-    e->enrolled--;
-}
-
-/* ---- agents lost to another lane's connection: the own lane says so ---- */
-
 static tc_notice *notice_of(tc_ring *ring) { return (tc_notice *)(void *)ring; }
 
-/* Without memory there is no notice: the next state for that slot is refused. */
-static void add_notice(tc_party *party, uint32_t slot) {
+/* A connection is told by its own lane. False: no memory. */
+static bool add_notice(tc_party *party, uint32_t slot, const char *ends) {
     tc_notice *made = malloc(sizeof *made);
     if (made == NULL)
-        return;
-    *made = (tc_notice){.party = party, .slot = slot};
+        return false;
+    *made = (tc_notice){.party = party, .slot = slot, .ends = ends};
     tc_ring_clear(&made->ring);
     tc_ring_join(&party->lane->notices, &made->ring);
     tc_lane_ask(party->lane, TC_ASK_NOTICES);
+    return true;
 }
 
 static void drop_notices(const tc_party *party) {
@@ -292,8 +247,68 @@ void tc_enrolment_notify(tc_enrolment *e, tc_lane *lane) {
         tc_notice *first = notice_of(lane->notices.after), notice = *first;
         tc_ring_leave(&first->ring);
         free(first);
-        tc_party_refuse(e, notice.party, notice.slot, 0, TC_REFUSED_REPLACED, NULL);
+        if (notice.ends != NULL)
+            tc_party_end(e, notice.party, TC_REFUSED_CROWD, notice.ends);
+        else
+            tc_party_refuse(e, notice.party, notice.slot, 0, TC_REFUSED_REPLACED, NULL);
     }
+}
+
+/* The idle connection of all lanes that has waited longest; like: with the certificate of this link, if not NULL. */
+static tc_party *find_oldest(const tc_lane *lane, const tc_link *like) {
+    tc_party *oldest = NULL;
+    for (size_t i = 0; i < lane->count; i++) {
+        tc_ring *idle = &lane->first[i].idle, *at = idle->after;
+        while (at != idle && (of_ring(at)->is_refused || (like != NULL && !tc_link_is_alike(of_ring(at)->link, like))))
+            at = at->after;
+        if (at != idle && (oldest == NULL || of_ring(at)->deadline < oldest->deadline))
+            oldest = of_ring(at);
+    }
+    return oldest;
+}
+
+/* A lane ends its own connections only. */
+static void crowd_out(tc_enrolment *e, const tc_lane *lane, tc_party *party, const char *why) {
+    if (party != NULL && party->lane == lane)
+        tc_party_end(e, party, TC_REFUSED_CROWD, why);
+    else if (party != NULL)
+        party->is_refused = add_notice(party, 0, why);
+}
+
+/* A certificate may have one connection for each agent that it names, plus some that are about to end. If there are
+ * more, at least one has no agent: closes the oldest of these. */
+static void end_alike(tc_enrolment *e, const tc_lane *lane, const tc_link *link) {
+    const tc_identity *identity = tc_link_identity(link);
+    if (identity != NULL && tc_link_alike(link) > tc_identity_count(identity) + SPARE_ALIKE)
+        crowd_out(e, lane, find_oldest(lane, link), "too many connections with this certificate");
+}
+
+void tc_enrolment_opened(tc_enrolment *e, tc_lane *lane, tc_link *link) {
+    tc_party *party = calloc(1, sizeof *party);
+    if (party == NULL) {
+        tc_link_close(link);
+        return;
+    }
+    party->link = link;
+    party->lane = lane;
+    party->places = &party->one;
+    party->room = 1;
+    tc_ring_clear(&party->ring);
+    tc_link_set_user(link, party);
+    join_idle(e, party);
+    if (e->idle_count > e->most_idle)
+        crowd_out(e, lane, find_oldest(lane, NULL), "too many connections without an agent");
+    else
+        end_alike(e, lane, link);
+}
+
+static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
+
+static void unseat(tc_enrolment *e, tc_seat *seat) {
+    seat->party->bytes -= bytes_of(seat);
+    seat->party = NULL;
+    seat->is_owed = seat->is_waiting = false;
+    e->enrolled--;
 }
 
 void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
@@ -426,7 +441,7 @@ static void replace(tc_enrolment *e, tc_seat *seat, const tc_lane *lane) {
     if (old->lane == lane)
         tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
     else
-        add_notice(old, slot);
+        (void)add_notice(old, slot, NULL); /* without memory the next state for that slot is refused */
 }
 
 bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t slot) {

@@ -121,7 +121,8 @@ void tc_enrolment_opened(tc_enrolment *enrolment, tc_lane *lane, tc_link *link);
 void tc_enrolment_closed(tc_enrolment *enrolment, tc_link *link);
 /* Closes a lane's idle connections whose time is over. */
 void tc_enrolment_tick(tc_enrolment *enrolment, tc_lane *lane);
-/* Tells a lane's connections which agents they lost to other lanes' connections. */
+/* Tells a lane's connections which agents they lost to other lanes' connections, and ends those that were crowded out.
+ */
 void tc_enrolment_notify(tc_enrolment *enrolment, tc_lane *lane);
 
 /* The agent of this name, or NULL. */

@@ -29,7 +29,7 @@ struct tc_rounds;
 enum {
     TC_ASK_ANSWER = 1,         /* send the last round's answers: the round is durable */
     TC_ASK_ENROLLED = 2,       /* tell agents that enrolled before the first round */
-    TC_ASK_NOTICES = 4,        /* tell connections that another lane's took their agents */
+    TC_ASK_NOTICES = 4,        /* tell connections of what others did to them */
     TC_ASK_TELL = 8,           /* tell of the end */
     TC_ASK_REFUSE = 16,        /* the run will not begin */
     TC_ASK_CLOSE_TOLD = 32,    /* close those that were told of the end */
@@ -67,10 +67,11 @@ typedef struct tc_lane {
     void *loop;
 } tc_lane;
 
-typedef struct tc_notice { /* a connection that lost an agent to another lane's */
+typedef struct tc_notice { /* what a connection is told because of another lane's connection */
     tc_ring ring;          /* must be first */
     struct tc_party *party;
-    uint32_t slot;
+    uint32_t slot;    /* that lost its agent */
+    const char *ends; /* why the connection ends; NULL: it only lost that agent */
 } tc_notice;
 
 /* most_states: of an agent. NULL: the system gives no mutex. Raises on its arena. */
