@@ -214,6 +214,7 @@ static tc_party *of_ring(tc_ring *ring) { return (tc_party *)(void *)ring; }
 
 static void join_idle(tc_enrolment *e, tc_party *party) {
     party->deadline = tc_link_now() + (time_t)e->idle_seconds;
+    party->turn = e->idle_turns++;
     tc_ring_join(&party->lane->idle, &party->ring);
     e->idle_count++;
 }
@@ -261,7 +262,7 @@ static tc_party *find_oldest(const tc_lane *lane, const tc_link *like) {
         tc_ring *idle = &lane->first[i].idle, *at = idle->after;
         while (at != idle && (of_ring(at)->is_refused || (like != NULL && !tc_link_is_alike(of_ring(at)->link, like))))
             at = at->after;
-        if (at != idle && (oldest == NULL || of_ring(at)->deadline < oldest->deadline))
+        if (at != idle && (oldest == NULL || of_ring(at)->turn < oldest->turn))
             oldest = of_ring(at);
     }
     return oldest;

@@ -76,6 +76,7 @@ struct tc_party { /* an open connection */
     tc_link *link;
     tc_lane *lane;         /* whose thread serves the link */
     time_t deadline;       /* idle: when it is closed */
+    uint64_t turn;         /* idle: the order in which parties became so */
     tc_party_slot *places; /* open addressing; at most half full, except a table of one */
     size_t room, count;
     tc_party_slot one; /* the table while there is one agent, as usual */
@@ -95,6 +96,7 @@ typedef struct tc_enrolment {
     uint32_t most_states;
     size_t enrolled, seen;        /* agents enrolled now, and at some time since the start */
     size_t idle_count, most_idle; /* parties without an agent, of all lanes */
+    uint64_t idle_turns;          /* how often a party became idle */
     unsigned idle_seconds;
     uint32_t *by_name; /* open addressing: number + 1 */
     size_t name_room;
