@@ -78,7 +78,15 @@ static const tc_option options[] = {
                .standard = "5",
                .text = "With --journal: how long after its last sign of life a cloud still has the run. Longer than a "
                        "round takes to compute; a cloud that stands by waits as long before it takes over."},
-    [THREADS] = TC_SETUP_THREADS,
+    [THREADS] = {.name = "threads",
+                 .type = TC_OPTION_INT,
+                 .argument = "N",
+                 .least = 1,
+                 .most = 1024,
+                 .text =
+                     "How many threads may work: loops that serve connections side by side, and workers that release "
+                     "large problems. Unless given, one loop, and workers on all processors. No result depends on "
+                     "it."},
     [ON_LATE] = TC_LATE_ON_LATE,
     [DEADLINE] = {.name = "deadline",
                   .type = TC_OPTION_REAL,
