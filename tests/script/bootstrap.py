@@ -53,7 +53,8 @@ class Bootstrap(unittest.TestCase):
         self.run_script()
         self.assertNotIn("cmocka", self.log.read_text())
         self.run_script("--test")
-        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium", "prometheus"):
+        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium", "prometheus", "postgresql",
+                        "libpq-dev"):
             self.assertIn(package, self.log.read_text())
 
     def test_the_python_package_has_a_list_of_its_own(self):

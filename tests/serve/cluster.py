@@ -39,10 +39,10 @@ def owner():
 
 
 class Cluster:
-    def __init__(self, *settings):
+    def __init__(self, *settings, port=5432):
         self.place = tempfile.mkdtemp(prefix="tacit-pg-", dir="/tmp")  # short: the path of a socket has 107 bytes
         os.chmod(self.place, 0o755)
-        self.bin, self.server = programs(), None
+        self.bin, self.server, self.port = programs(), None, port
         self.data, self.sockets = pathlib.Path(self.place, "data"), pathlib.Path(self.place, "s")
         for folder in (self.data, self.sockets):
             folder.mkdir(mode=0o700)
@@ -72,8 +72,8 @@ class Cluster:
     def start(self):
         more = [word for setting in self.settings for word in ("-c", setting)]
         with open(f"{self.place}/log", "ab") as log:
-            self.server = subprocess.Popen([*owner(), f"{self.bin}/postgres", "-D", self.data, "-k", self.sockets, "-c",
-                                            "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "autovacuum=on", *more],
+            self.server = subprocess.Popen([*owner(), f"{self.bin}/postgres", "-D", self.data, "-k", self.sockets, "-p",
+                                            str(self.port), "-c", "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "autovacuum=on", *more],
                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", env={"LC_ALL": "C"})
         end = time.monotonic() + PATIENCE
         while True:
@@ -96,10 +96,26 @@ class Cluster:
             os.kill(int(child), number)
         os.kill(self.server.pid, number)
 
+    def use_tls(self, name):
+        """Listens at 127.0.0.1, with a certificate for this name and for clients with a password; it signs itself. Returns the
+        certificate."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                        "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", "-keyout", self.data / "server.key",
+                        "-out", self.data / "server.crt"], check=True, capture_output=True, timeout=PATIENCE)
+        os.chmod(self.data / "server.key", 0o600)
+        (self.data / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n")
+        if os.getuid() == 0:
+            os.chown(self.data / "server.key", *(int(word.split("=")[1]) for word in owner()[1:3]))
+            os.chmod(self.data / "server.crt", 0o644)
+        self.stop()
+        self.settings = (*self.settings, "ssl=on", "listen_addresses=127.0.0.1")
+        self.start()
+        return self.data / "server.crt"
+
     # ---- what is in it ----
 
     def address(self, database="journals", **options):
-        query = urllib.parse.urlencode({"host": str(self.sockets), "user": "tacit", **options}, quote_via=urllib.parse.quote)
+        query = urllib.parse.urlencode({"host": str(self.sockets), "port": self.port, "user": "tacit", **options}, quote_via=urllib.parse.quote)
         return f"postgresql:///{database}?{query}"
 
     def sql(self, text, database="journals"):

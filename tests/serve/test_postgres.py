@@ -4,6 +4,7 @@ messages, and whatever is wrong with the database is said, and nothing is releas
 
 import os
 import pathlib
+import sqlite3
 import subprocess
 import unittest
 
@@ -91,25 +92,25 @@ class Postgres(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
 
     def test_a_run_has_the_bits_of_one_in_a_folder(self):
-        """And what a cloud writes into both is the same, column by column."""
+        """What a cloud writes into both is the same, column by column. Agents stop when they have had round 61."""
+        columns = "round, step, regularization, {0}(answers{1}), {0}(memory{1})"
         self.start()
-        self.start_agents(until=60)
-        self.await_round(60)
-        self.assertEqual(self.parties.cloud.stop(), 0)
-        columns = "round, step, regularization, encode(answers, 'hex'), encode(memory, 'hex')"
-        stored = self.sql(f"SELECT {columns} FROM tacit_journal WHERE id = 1").split("|")
-        self.stop_agents()
+        self.stop_after_61()
+        stored = self.sql("SELECT " + columns.format("encode", ", 'hex'") + " FROM tacit_journal").split("|")
         folder = self.parties.folder / f"{self.database}.folder"
-        cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", seed=town.SEED, state=folder,
-                                         trace=False, name="folder")
-        self.start_agents(until=int(stored[0]) + 1)
-        self.await_round(int(stored[0]))
-        cloud.kill()
-        import sqlite3
+        self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", seed=town.SEED, state=folder, trace=False,
+                                 name="folder")
+        self.stop_after_61()
         with sqlite3.connect(folder / "journal.db") as database:
-            row = database.execute("SELECT round, step, regularization, lower(hex(answers)), lower(hex(memory)) FROM journal").fetchone()
-        if str(row[0]) == stored[0]:  # else the folder's run was a round further when it was killed
-            self.assertEqual([float(stored[1]), float(stored[2]), *stored[3:]], list(row[1:]))
+            row = database.execute("SELECT " + columns.format("hex", "") + " FROM journal").fetchone()
+        self.assertEqual((int(stored[0]), float(stored[1]), float(stored[2]), *(text.upper() for text in stored[3:])), row)
+        self.assertEqual(row[0], 61)
+
+    def stop_after_61(self):
+        book = self.start_agents(until=60)
+        Parties.wait_for(lambda: len(book.answers) == 61 * len(self.agents), what="round 61")
+        self.assertEqual(self.parties.cloud.stop(), 0, self.parties.cloud.err)
+        self.stop_agents()
 
     def test_a_run_goes_on_from_its_database_and_ends(self):
         cloud = self.start()
@@ -180,15 +181,31 @@ class Postgres(unittest.TestCase):
         self.assertEqual(self.sql("SELECT to_regclass('tacit_journal') IS NULL"), "t")
 
     def test_a_server_elsewhere_must_prove_who_it_is(self):
-        """Names that libpq looks up, and an address by which it needs not: the server here has no TLS."""
-        def said(address):
-            cloud = self.start(address=address)
-            self.assertEqual(cloud.wait(), 3, cloud.err)
-            return cloud.err
-        sockets = str(self.cluster.sockets).replace("/", "%2F")
-        self.assertIn("root certificate", said("postgresql://tacit@192.0.2.1/x?connect_timeout=2"))
-        self.assertNotIn("root certificate", said("postgresql://tacit@127.0.0.1:9/x"))
-        self.assertNotIn("root certificate", said(f"postgresql:///none?host={sockets}&user=tacit"))
+        """Elsewhere by its name; hostaddr leads here. The password is in a file."""
+        port, password = recorders.free_port(), self.parties.folder / "pgpass"
+        with cluster.Cluster(port=port) as other:
+            certificate = other.use_tls("db.example")
+            other.sql("ALTER ROLE tacit PASSWORD 'secret'")
+            password.write_text("*:*:*:*:secret\n")
+            password.chmod(0o600)
+            os.environ["PGPASSFILE"] = str(password)
+            self.addCleanup(os.environ.pop, "PGPASSFILE")
+            address = f"postgresql://tacit@%s:{port}/journals?hostaddr=127.0.0.1"
+            known = f"&sslrootcert={certificate}"
+            said = ""
+            for name, more, words in (("db.example", "", "root certificate"), ("other.example", known, "does not match host name"),
+                                      ("db.example", "&sslmode=disable", "no pg_hba.conf entry")):
+                cloud = self.start(address=address % name + more)
+                self.expect_refused(cloud, 3, words)
+                said += cloud.err
+            for more in (known, "&sslmode=require"):
+                cloud = self.start(address=address % "db.example" + more, ready=True)
+                self.assertEqual(cloud.stop(), 0, cloud.err)
+                said += cloud.err
+            password.write_text("*:*:*:*:wrong-secret\n")
+            cloud = self.start(address=address % "db.example" + known)
+            self.expect_refused(cloud, 3, "password authentication failed")
+            self.assertNotIn("secret", said + cloud.err)
 
     # ---- a database that fails ----
 

@@ -292,7 +292,7 @@ class Way:
             except OSError:
                 return
             far = socket.socket(socket.AF_UNIX)
-            far.connect(str(self.where.sockets / ".s.PGSQL.5432"))
+            far.connect(str(self.where.sockets / f".s.PGSQL.{self.where.port}"))
             self.pairs += [near, far]
             for source, target, what in ((near, far, "statement"), (far, near, "answer")):
                 threading.Thread(target=self.carry, args=(source, target, what), daemon=True).start()

@@ -518,6 +518,9 @@ const tc_command tc_command_serve = {
              "round is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
              "released a second time, and answers that agents have missed are sent again unchanged. Noise keys are new "
              "at each start and never on the disk; the process leaves no core file.\n\n"
+             "With --journal the journal is in a PostgreSQL database. Then a second cloud, started with --standby, "
+             "goes on "
+             "with the run when the first one dies, and the first one can release nothing more.\n\n"
              "SIGTERM or Ctrl-C stops it cleanly, and the same command continues the run. A second signal does not "
              "wait "
              "for agents that do not read. SIGHUP reads the certificates again. The log is on standard error; "
@@ -526,7 +529,7 @@ const tc_command tc_command_serve = {
              "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
              "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or has "
-             "expired, or agents have seen more than the journal.",
+             "expired, agents have seen more than the journal, or another cloud has taken the run over.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,
