@@ -31,7 +31,7 @@ agents unit over units {{
   private minimize {objective}
   {sets}
   gap 100
-  slater x = 0.5
+  slater x = 0.5{room}
 }}
 agents store over stores {{ state y in [-2, 2]; private minimize (y - level)^2; gap 20; slater y = -0.5 }}
 agent plant {{ state z in [0, 5000]; private minimize 0.001 * (z - 4000)^2; gap 20000; slater z = 3000 }}
@@ -47,9 +47,10 @@ schedule {{ alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 12 }}
 QUADRATIC = "cost * (x[1] - want)^2 + (x[2] - other)^2"
 
 
-def affine(folder, name, mechanism="gaussian", objective=QUADRATIC, sets="", more=""):
+def affine(folder, name, mechanism="gaussian", objective=QUADRATIC, sets="", more="", room=""):
     delta = "; delta 1e-6" if mechanism == "gaussian" else ""
-    return write(folder, name, AFFINE.format(mechanism=mechanism, objective=objective, sets=sets, more=more, delta=delta))
+    return write(folder, name, AFFINE.format(mechanism=mechanism, objective=objective, sets=sets, more=more, room=room,
+                                             delta=delta))
 
 
 # Sums of curved functions: noise on states. The outer functions are curved too.

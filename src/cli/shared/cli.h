@@ -104,6 +104,8 @@ void tc_no_core(void);
 void tc_terminal_begin(tc_monitor *monitor);
 /* The same for SIGTERM. */
 void tc_terminal_catch_terminate(void);
+/* Whether standard output (1) or standard error (2) is a terminal; of several ranks, that of the first's launcher. */
+bool tc_terminal_is_watched(int stream);
 /* Clears the line of progress, so that something else can be printed there. */
 void tc_terminal_clear(void);
 /* Lines to standard error. On a terminal, those that do not begin with a blank (a quoted line, a caret) are wrapped to

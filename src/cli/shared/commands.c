@@ -250,8 +250,9 @@ static int print_all(tc_cli *cli, tc_status status, bool yes) {
     cli->is_silent = voice == TC_RANK_IS_SILENT;
     if (cli->is_silent)
         return shared;
-    if (voice == TC_RANK_FAILED_ALONE)
-        (void)fprintf(stderr, "tacit: this is rank %zu, which failed and ends the job:\n", tc_ranks_mine());
+    if (voice == TC_RANK_FAILED_ALONE || !tc_ranks_prints())
+        (void)fprintf(stderr, "tacit: rank %zu failed%s:\n", tc_ranks_mine(),
+                      voice == TC_RANK_FAILED_ALONE ? " alone, and ends the job" : "");
     code = print_what_is_left(cli, status, code);
     if (voice == TC_RANK_FAILED_ALONE)
         tc_ranks_abort(code);

@@ -35,8 +35,11 @@ static const char *list_ranks(tc_arena *arena, const uint64_t *hashes, size_t ra
 tc_status tc_cli_alike(tc_cli *cli, uint64_t hash, const char *what, const char *advice) {
     size_t ranks = tc_ranks_count(), odd = 0;
     uint64_t *hashes = TC_NEW(cli->arena, uint64_t, ranks);
+    size_t *ends = TC_NEW(cli->arena, size_t, ranks);
+    for (size_t r = 0; r < ranks; r++)
+        ends[r] = r + 1;
     hashes[tc_ranks_mine()] = hash;
-    tc_ranks_sum(hashes, ranks);
+    tc_ranks_gather(hashes, ends, sizeof *hashes);
     for (size_t r = 1; r < ranks; r++)
         odd += hashes[r] != hashes[0];
     if (odd == 0)

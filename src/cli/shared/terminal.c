@@ -4,6 +4,7 @@
 #include "base/ranks/ranks.h"
 #include "base/text.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -79,6 +80,20 @@ static void progress(void *context, const char *what, double fraction) {
     (void)fflush(stderr);
 }
 
+/* Whether somebody watches a stream. Ranks write into what their launcher made for them, and it passes that on to its
+ * own streams: so those are asked. */
+bool tc_terminal_is_watched(int stream) {
+    char path[64];
+    if (!tc_ranks_prints() || tc_ranks_count() == 1)
+        return tc_ranks_prints() && isatty(stream) == 1;
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), stream);
+    int launcher = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool is_watched = launcher >= 0 && isatty(launcher) == 1;
+    if (launcher >= 0)
+        (void)close(launcher);
+    return is_watched;
+}
+
 void tc_terminal_begin(tc_monitor *monitor) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -92,7 +107,7 @@ void tc_terminal_begin(tc_monitor *monitor) {
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
     (void)sigaction(SIGXFSZ, &action, NULL);
-    bool shows = isatty(STDERR_FILENO) && tc_ranks_prints();
+    bool shows = tc_terminal_is_watched(STDERR_FILENO);
     *monitor = (tc_monitor){.interrupted = interrupted, .progress = shows ? progress : NULL};
 }
 
@@ -152,7 +167,7 @@ void tc_terminal_tell(const char *lines) {
 bool tc_terminal_has_colours(void) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
     bool is_dumb = terminal == NULL || terminal[0] == '\0' || strcmp(terminal, "dumb") == 0;
-    return isatty(STDOUT_FILENO) == 1 && !is_dumb && (refused == NULL || refused[0] == '\0');
+    return tc_terminal_is_watched(STDOUT_FILENO) && !is_dumb && (refused == NULL || refused[0] == '\0');
 }
 
 void tc_terminal_end(void) {

@@ -155,16 +155,17 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_study_begin(&study, cli, "run");
     study.is_apart = values[SEEDS].given;
     tc_status status = read_options(&study, arguments, &promise, &wishes);
-    if (status == TC_OK && tc_ranks_several() && !study.is_apart && !values[NO_REFERENCE].flag) {
+    if (status == TC_OK)
+        status = tc_study_load(&study, arguments->operands[0]);
+    if (status == TC_OK && tc_ranks_several() && !values[NO_REFERENCE].flag) {
         tc_buffer_puts(&cli->messages, "tacit run: on several ranks nothing is compared with the exact solution, which "
                                        "needs the whole problem in one memory: --no-reference is taken\n");
         wishes.no_reference = true;
     }
-    if (status == TC_OK)
-        status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    bool live = !values[JSON].flag && isatty(STDOUT_FILENO); /* whoever watches; a file begins with the verdict */
+    bool live = !values[JSON].flag &&
+                tc_terminal_is_watched(STDOUT_FILENO); /* whoever watches; a file begins with the verdict */
     if (live) {
         hooks.begin = print_head;
         hooks.row = print_row;

@@ -1,0 +1,114 @@
+"""What several ranks cannot have, and what they must have in common: a clear refusal each, said once. Ctrl-C, and a rank that
+dies."""
+# labels: once
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import problems
+import ranks
+
+MANY = pathlib.Path(os.environ["TACIT_BINARY_DIR"]) / "tacit-mpi"
+
+
+class Refusals(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.place.name)
+        for name in ("here", "there"):
+            (cls.folder / name).mkdir()
+            problems.write_data(cls.folder / name)
+            problems.curved(cls.folder / name, "curved.tacit")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def refused(self, done, *sentences, code=2):
+        self.assertEqual(done.returncode, code, done.stderr)
+        for sentence in sentences:
+            self.assertEqual(done.stderr.count(sentence), 1, done.stderr)
+
+    def here(self, count, *words):
+        return ranks.run(count, MANY, *words, cwd=self.folder / "here")
+
+    def apart(self, *words):
+        """The second rank works in another folder."""
+        program = ("sh", "-c", 'cd "$(test "$OMPI_COMM_WORLD_RANK" = 0 && echo here || echo there)" && exec "$0" "$@"', MANY)
+        return ranks.run(2, *program, *words, cwd=self.folder)
+
+    def test_commands(self):
+        self.refused(self.here(2, "solve", "curved.tacit"), "the exact solution needs the whole problem in one memory")
+        self.refused(self.here(2, "serve", "curved.tacit", "--state", "x"), "a cloud is one process")
+        self.refused(self.here(2, "agent", "a.tacit", "--cloud", "h:1", "--state", "x"), "an agent is a process by itself")
+        self.refused(self.here(2, "keys", "keys"), "keys are made once")
+
+    def test_the_first_rank_alone(self):
+        done = self.here(2, "check", "curved.tacit")
+        self.assertEqual((done.returncode, done.stdout.count("Assumptions")), (0, 1), done.stderr)
+
+    def test_more_ranks_than_blocks(self):
+        self.refused(self.here(9, "run", "curved.tacit", "--seed", "1"), "ranks would have nothing to do")
+
+    def test_other_options(self):
+        words = ["mpirun", "--quiet", "-n", "1", MANY, "run", "curved.tacit", "--seed", "1", ":", "-n", "1", MANY, "run",
+                 "curved.tacit", "--seed", "2"]
+        done = subprocess.run(words, env=ranks.environment(), capture_output=True, text=True, cwd=self.folder / "here",
+                              timeout=60, check=False)
+        self.refused(done, "rank 1 has other options or arguments than rank 0")
+
+    def test_other_files(self):
+        there = self.folder / "there"
+        problems.curved(there, "curved.tacit", "laplace")
+        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 has another problem file than rank 0")
+        problems.curved(there, "curved.tacit")
+        problems.write_data(there, units=7001)
+        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 has other data than rank 0")
+        (there / "units.csv").unlink()
+        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 failed", "cannot read 'units.csv'")
+        self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
+        problems.write_data(there)
+
+    def test_wrong_option_is_said_once(self):
+        self.refused(self.here(3, "run", "curved.tacit", "--sed", "1"), "did you mean --seed?")
+
+    def long_run(self):
+        """Long enough to be stopped. mpirun waits ten seconds before it kills what it has asked to end."""
+        run = subprocess.Popen(["mpirun", "--mca", "odls_base_sigkill_timeout", "10", "-n", "2", MANY, "run", "curved.tacit", "--seed", "1", "--rounds", "100000000",
+                                "--no-reference", "--json"], env=ranks.environment(), text=True, cwd=self.folder / "here",
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, restore_signals=True)
+        deadline = time.monotonic() + 60
+        children = []
+        while len(children) < 2 and time.monotonic() < deadline:
+            time.sleep(0.2)
+            children = subprocess.run(["pgrep", "-P", str(run.pid), "-x", "tacit-mpi"], capture_output=True, text=True,
+                                      check=False).stdout.split()
+        self.assertEqual(len(children), 2)
+        time.sleep(4)
+        return run, [int(child) for child in children]
+
+    def test_interrupt_prints_what_there_is(self):
+        run, _ = self.long_run()
+        run.send_signal(signal.SIGTERM)
+        out, messages = run.communicate(timeout=60)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("interrupted: this is how far it came", messages)
+        self.assertIn('"outcome": "interrupted"', out)
+
+    def test_a_rank_that_dies_ends_the_job(self):
+        run, children = self.long_run()
+        os.kill(children[1], signal.SIGKILL)
+        out, messages = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 128 + signal.SIGKILL)
+        self.assertIn("rank 1", messages)
+        self.assertIn("signal 9", messages)
+        self.assertNotIn("outcome", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
