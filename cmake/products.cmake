@@ -40,6 +40,7 @@ if(TACIT_MPI)
   target_link_libraries(tacit_mpi PRIVATE tc_cli PkgConfig::mpi)
   set_target_properties(tacit_mpi PROPERTIES OUTPUT_NAME tacit-mpi)
   install(TARGETS tacit_mpi)
+  file(WRITE ${PROJECT_BINARY_DIR}/man/man1/tacit-mpi.1 ".so man1/tacit.1\n")
 endif()
 
 # The commands of a cloud and of agents alone, without what is for studies: tests/cli/test_node.py. Not installed.

@@ -55,6 +55,9 @@ class Refusals(unittest.TestCase):
     def test_more_ranks_than_blocks(self):
         self.refused(self.here(9, "run", "curved.tacit", "--seed", "1"), "ranks would have nothing to do")
 
+    def test_standard_input(self):
+        self.refused(self.here(2, "run", "-", "--seed", "1"), "standard input goes to one rank alone")
+
     def test_other_options(self):
         words = ["mpirun", "--quiet", "-n", "1", MANY, "run", "curved.tacit", "--seed", "1", ":", "-n", "1", MANY, "run",
                  "curved.tacit", "--seed", "2"]

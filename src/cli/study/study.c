@@ -102,6 +102,11 @@ static tc_status load_here(tc_study *study, const char *path) {
 }
 
 tc_status tc_study_load(tc_study *study, const char *path) {
+    if (tc_ranks_several() && tc_is_standard_input(path)) {
+        tc_buffer_printf(&study->cli->messages, "tacit %s: standard input goes to one rank alone: give a file\n",
+                         study->command);
+        return TC_BAD_USAGE;
+    }
     if (study->is_apart)
         tc_ranks_part();
     tc_status status = load_here(study, path);
