@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,9 @@ static void unpoison(void *from, size_t size) { (void)from, (void)size; }
 #endif
 
 enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 4 * 1024 * 1024, ALIGNMENT = 64 };
+/* From this size on, zeroed memory has a chunk of its own that calloc zeroes: pages fresh from the system are zero, and
+ * those that nobody touches take no memory. */
+enum { LARGE = 1024 * 1024 };
 
 typedef struct chunk {
     struct chunk *previous;
@@ -70,7 +74,7 @@ void tc_arena_free(tc_arena *arena) {
     free(arena);
 }
 
-static chunk *new_chunk(tc_arena *arena, size_t wanted) {
+static chunk *new_chunk(tc_arena *arena, size_t wanted, bool zeroed) {
     size_t size = arena->last == NULL ? FIRST_CHUNK : arena->last->size * 2;
     if (size > LARGEST_CHUNK)
         size = LARGEST_CHUNK;
@@ -79,7 +83,7 @@ static chunk *new_chunk(tc_arena *arena, size_t wanted) {
     if (size < wanted || size > SIZE_MAX - sizeof(chunk) ||
         (arena->limit != 0 && (size > arena->limit || arena->bytes > arena->limit - size)))
         tc_raise(arena, TC_TOO_LARGE);
-    chunk *c = malloc(sizeof *c + size);
+    chunk *c = zeroed ? calloc(1, sizeof *c + size) : malloc(sizeof *c + size);
     if (c == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     *c = (chunk){.previous = arena->last, .size = size};
@@ -95,23 +99,36 @@ static size_t aligned(const chunk *c, size_t alignment) {
     return (size_t)(next - start);
 }
 
-void *tc_arena_room(tc_arena *arena, size_t count, size_t size) {
+static size_t bytes_of(tc_arena *arena, size_t count, size_t size) {
     if (size != 0 && count > SIZE_MAX / 4 / size)
         tc_raise(arena, TC_TOO_LARGE);
-    size_t wanted = count * size;
-    size_t alignment = wanted >= ALIGNMENT ? ALIGNMENT : sizeof(max_align_t) / 2;
-    chunk *c = arena->last;
-    if (c == NULL || aligned(c, alignment) > c->size || c->size - aligned(c, alignment) < wanted)
-        c = new_chunk(arena, wanted);
-    size_t offset = aligned(c, alignment);
+    return count * size;
+}
+
+static size_t alignment_of(size_t wanted) { return wanted >= ALIGNMENT ? ALIGNMENT : sizeof(max_align_t) / 2; }
+
+/* The next bytes of a chunk that has room for them. */
+static void *take(chunk *c, size_t wanted) {
+    size_t offset = aligned(c, alignment_of(wanted));
     char *memory = (char *)(c + 1) + offset;
     c->used = offset + wanted;
     unpoison(memory, wanted);
     return memory;
 }
 
+void *tc_arena_room(tc_arena *arena, size_t count, size_t size) {
+    size_t wanted = bytes_of(arena, count, size), alignment = alignment_of(wanted);
+    chunk *c = arena->last;
+    if (c == NULL || aligned(c, alignment) > c->size || c->size - aligned(c, alignment) < wanted)
+        c = new_chunk(arena, wanted, false);
+    return take(c, wanted);
+}
+
 void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
-    return memset(tc_arena_room(arena, count, size), 0, count * size);
+    size_t wanted = bytes_of(arena, count, size);
+    if (wanted >= LARGE)
+        return take(new_chunk(arena, wanted, true), wanted);
+    return memset(tc_arena_room(arena, count, size), 0, wanted);
 }
 
 void *tc_arena_grow(tc_arena *arena, const void *old, size_t old_count, size_t new_count, size_t size) {
@@ -143,7 +160,7 @@ char *tc_arena_format(tc_arena *arena, const char *format, ...) {
 
 tc_mark tc_arena_mark(tc_arena *arena) {
     if (arena->last == NULL)
-        (void)new_chunk(arena, 0);
+        (void)new_chunk(arena, 0, false);
     return (tc_mark){.chunk = arena->last, .used = arena->last->used};
 }
 

@@ -32,7 +32,8 @@ typedef struct tc_escape {
 tc_arena *tc_arena_new(size_t limit) TC_MUST_USE;
 void tc_arena_free(tc_arena *arena);
 
-/* count * size zeroed bytes, aligned for any type (64 bytes when large). */
+/* count * size zeroed bytes, aligned for any type (64 bytes when large). Of a large array, pages that are never touched
+ * take no memory. */
 void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) __attribute__((returns_nonnull, malloc));
 #define TC_NEW(arena, type, count) ((type *)tc_arena_alloc((arena), (count), sizeof(type)))
 

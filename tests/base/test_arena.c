@@ -1,8 +1,11 @@
 /* labels: threads */
+#define _DEFAULT_SOURCE /* mincore */
 #include "base/arena.h"
 #include "support/cmocka.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void memory_is_zeroed_and_aligned(void **state) {
     (void)state;
@@ -68,6 +71,32 @@ static void an_overflowing_size_escapes(void **state) {
     tc_arena_free(arena);
 }
 
+/* Large memory: zero also where it was used before, and where nobody touches a page, none is taken. */
+static void large_memory_is_zeroed_and_costs_nothing_until_touched(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    for (size_t size = 1 << 20, round = 0; round < 8; round++) {
+        tc_mark mark = tc_arena_mark(arena);
+        unsigned char *bytes = TC_NEW(arena, unsigned char, size + round * 4096);
+        assert_int_equal((uintptr_t)bytes % 64, 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(bytes[i], 0);
+        memset(bytes, 0xff, size);
+        assert_int_equal(*TC_NEW(arena, unsigned char, 1), 0);
+        tc_arena_rewind(arena, mark);
+    }
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = ((size_t)64 << 20) / page, present = 0;
+    unsigned char *bytes = TC_NEW(arena, unsigned char, (pages + 1) * page);
+    unsigned char *first = bytes + (page - (uintptr_t)bytes % page), *seen = TC_NEW(arena, unsigned char, pages);
+    assert_int_equal(mincore(first, (pages - 1) * page, seen), 0);
+    for (size_t i = 0; i < pages; i++)
+        present += seen[i] & 1;
+    assert_true(present < pages / 8);
+    assert_int_equal(bytes[pages * page], 0);
+    tc_arena_free(arena);
+}
+
 static void count_release(void *what) { ++*(int *)what; }
 
 static void releases_run_once_when_the_arena_is_freed(void **state) {
@@ -99,6 +128,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
         cmocka_unit_test(room_is_not_zeroed_and_as_large),
+        cmocka_unit_test(large_memory_is_zeroed_and_costs_nothing_until_touched),
         cmocka_unit_test(the_limit_escapes_to_the_entry_point),
         cmocka_unit_test(an_overflowing_size_escapes),
         cmocka_unit_test(releases_run_once_when_the_arena_is_freed),
