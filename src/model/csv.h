@@ -51,6 +51,11 @@ bool tc_column_has_numbers(tc_diagnostics *diagnostics, const tc_table_column *c
 bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
                    size_t *rows, size_t *columns);
 
+/* The same from NumPy's .npy files: a structured array is a table, an array of one or two dimensions a matrix. */
+tc_table *tc_npy_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source);
+bool tc_npy_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
+                   size_t *rows, size_t *columns);
+
 /* ---- tables of any origin (table.c) ---- */
 
 enum { TC_MOST_COLUMNS = 100000 };

@@ -446,9 +446,10 @@ static void what_nobody_gives_is_missed(void **state) {
                     "p.tacit:2:11: error: no matrix 'm' is given: a program that loads this file gives it one; for "
                     "the tacit command, write csv \"FILE\" here\n    param m = given\n"
                     "              ^~~~~\n");
-    expect_messages("data homes = 3\n" HOMES,
-                    "p.tacit:1:14: error: expected csv and a file's name, as in csv \"homes.csv\", or given, found "
-                    "'3'\n    data homes = 3\n                 ^\n");
+    expect_messages(
+        "data homes = 3\n" HOMES,
+        "p.tacit:1:14: error: expected csv or npy and a file's name, as in csv \"homes.csv\", or given, found "
+        "'3'\n    data homes = 3\n                 ^\n");
     expect_error("data homes = given \"x.csv\"\n" HOMES,
                  "p.tacit:1:20: error: expected an operator or the end of the statement, found '\"x.csv\"'");
 }

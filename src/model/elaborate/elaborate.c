@@ -195,7 +195,7 @@ static bool is_missing(tc_elaborator *elaborator, const tc_statement *statement)
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
 /* A data file's path: as written when absolute, else beside the problem file. */
-static tc_csv_source csv_source(tc_elaborator *elaborator, const tc_statement *statement) {
+static tc_csv_source file_source(tc_elaborator *elaborator, const tc_statement *statement) {
     const char *problem = elaborator->model->source.path;
     const char *slash = strrchr(problem, '/');
     tc_csv_source source = {.path = statement->path, .span = statement->path_span, .monitor = elaborator->monitor};
@@ -220,7 +220,9 @@ static tc_table *load_table(tc_elaborator *elaborator, const tc_definition *defi
     }
     if (is_missing(elaborator, statement))
         return NULL;
-    tc_csv_source source = csv_source(elaborator, statement);
+    tc_csv_source source = file_source(elaborator, statement);
+    if (statement->is_npy && source.text == NULL)
+        return tc_npy_table(elaborator->arena, elaborator->diagnostics, &source);
     return tc_csv_table(elaborator->arena, elaborator->diagnostics, &source);
 }
 
@@ -266,7 +268,9 @@ static bool load_numbers(tc_elaborator *elaborator, const tc_statement *statemen
     }
     if (is_missing(elaborator, statement))
         return false;
-    tc_csv_source source = csv_source(elaborator, statement);
+    tc_csv_source source = file_source(elaborator, statement);
+    if (statement->is_npy && source.text == NULL)
+        return tc_npy_matrix(elaborator->arena, elaborator->diagnostics, &source, numbers, rows, columns);
     return tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, numbers, rows, columns);
 }
 

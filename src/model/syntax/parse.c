@@ -2,8 +2,8 @@
  *
  *   file      := { statement }
  *   statement := 'role' ('cloud' | 'agent')
- *             |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'given')
- *             |  'data' NAME '=' ('csv' STRING | 'given') ['public' NAME { ',' NAME }]
+ *             |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'npy' STRING | 'given')
+ *             |  'data' NAME '=' ('csv' STRING | 'npy' STRING | 'given') ['public' NAME { ',' NAME }]
  *             |  'agents' NAME ['[' NAME ']'] 'over' NAME '{' { block-statement } '}'
  *             |  'agents' NAME '[' NAME 'in' expression '..' expression ']' '{' { block-statement } '}'
  *             |  'agent' (NAME | STRING) '{' { block-statement } '}'

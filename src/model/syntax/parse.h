@@ -123,7 +123,8 @@ typedef struct tc_statement {
     tc_word shape;          /* `in shape(arguments)` */
     tc_tree **arguments;
     size_t argument_count;
-    const char *path;              /* csv */
+    const char *path;              /* csv or npy */
+    bool is_npy;                   /* the file is NumPy's, not CSV */
     bool is_given;                 /* `given`; of a param: unless something is called so */
     tc_span path_span;             /* of either */
     const tc_given_matrix *matrix; /* param: what a program gives in place of the file; set by the elaborator */

@@ -82,8 +82,7 @@ static bool parse_settings(tc_parser *parser, tc_statement *statement, tc_span o
 
 /* ---- statements outside of blocks -------------------------------------------------------------------------------- */
 
-static bool parse_csv(tc_parser *parser, tc_statement *statement) {
-    tc_parser_next(parser);
+static bool parse_path(tc_parser *parser, tc_statement *statement) {
     tc_token token = parser->token;
     if (!tc_parser_expect(parser, TC_TOKEN_STRING, "the file's name in quotes"))
         return false;
@@ -109,13 +108,20 @@ static bool parse_param(tc_parser *parser, tc_statement *statement) {
     statement->kind = TC_STATEMENT_PARAM;
     if (!parse_equals(parser))
         return false;
-    if (tc_parser_at_word(parser, "csv"))
-        return parse_csv(parser, statement);
+    if (tc_parser_at_word(parser, "csv")) {
+        tc_parser_next(parser);
+        return parse_path(parser, statement);
+    }
     tc_span start = parser->token.span;
-    bool is_given = tc_parser_at_word(parser, "given");
+    bool is_given = tc_parser_at_word(parser, "given"), is_npy = tc_parser_at_word(parser, "npy");
     statement->value = tc_parse_expression(parser);
     if (statement->value == NULL)
         return false;
+    if (is_npy && statement->value->kind == TC_TREE_NAME && parser->token.kind == TC_TOKEN_STRING) {
+        statement->value = NULL;
+        statement->is_npy = true;
+        return parse_path(parser, statement);
+    }
     statement->is_given = is_given && statement->value->kind == TC_TREE_NAME;
     statement->path_span = start;
     return true;
@@ -144,10 +150,13 @@ static bool parse_data(tc_parser *parser, tc_statement *statement) {
         statement->is_given = true;
         statement->path_span = parser->token.span;
         tc_parser_next(parser);
-    } else if (!tc_parser_at_word(parser, "csv")) {
-        tc_parser_expected(parser, "csv and a file's name, as in csv \"homes.csv\", or given");
-        return false;
-    } else if (!parse_csv(parser, statement)) {
+    } else if (tc_parser_at_word(parser, "csv") || tc_parser_at_word(parser, "npy")) {
+        statement->is_npy = tc_parser_at_word(parser, "npy");
+        tc_parser_next(parser);
+        if (!parse_path(parser, statement))
+            return false;
+    } else {
+        tc_parser_expected(parser, "csv or npy and a file's name, as in csv \"homes.csv\", or given");
         return false;
     }
     if (!tc_parser_at_word(parser, "public"))
@@ -374,7 +383,7 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
  *   block-statement := 'state' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']'
  *                   |  'private' ('minimize' | 'maximize') expression
  *                   |  ('private' | 'public') 'set' [NAME ['[' binders ']'] ':'] set
- *                   |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'given')
+ *                   |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'npy' STRING | 'given')
  *                   |  ['private'] 'column' NAME '=' expression
  *                   |  'gap' expression
  *                   |  'range' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']' {',' ...}
