@@ -1,6 +1,7 @@
 /* The order of an analysis, how its steps report findings and warnings, and the shortest step: Assumption 2. */
 #include "analysis/analysis.h"
 
+#include "model/spread.h"
 #include "analysis/region.h"
 #include "analysis/steps.h"
 #include "solver/project/set.h"
@@ -169,17 +170,36 @@ static void report_empty(tc_arena *arena, const tc_model *model, const tc_family
             "The set of %s is empty: %s and %s have no point in common.", name, one, other);
 }
 
+/* The first empty sets of all ranks, and how many there are. */
+static void share_empty(const tc_family *family, size_t members[NAMED], tc_set_conflict conflicts[NAMED],
+                        size_t *empty) {
+    struct {
+        size_t count, members[NAMED];
+        tc_set_conflict conflicts[NAMED];
+    } all = {.count = 0};
+    tc_fold_begin(family, &all, sizeof all);
+    for (size_t i = 0; i < *empty && i < NAMED && all.count + i < NAMED; i++) {
+        all.members[all.count + i] = members[i];
+        all.conflicts[all.count + i] = conflicts[i];
+    }
+    all.count += *empty;
+    tc_fold_end(family, &all, sizeof all);
+    memcpy(members, all.members, sizeof all.members);
+    memcpy(conflicts, all.conflicts, sizeof all.conflicts);
+    *empty = all.count;
+}
+
 static void judge_family(tc_arena *arena, const tc_model *model, const tc_family *family, tc_assumption *assumption,
                          const tc_monitor *monitor) {
     bool alike = sets_alike(family);
-    size_t count = alike ? (family->count > 0 ? 1 : 0) : family->count, empty = 0;
+    size_t first = alike ? 0 : family->known_first, end = alike ? 1 : family->known_end, empty = 0;
     tc_mark mark = tc_arena_mark(arena);
     tc_set *set = tc_set_new(arena, family);
     double *witness = TC_NEW(arena, double, family->dim + 1);
     size_t members[NAMED];
     tc_set_conflict conflicts[NAMED];
     bool interrupted = false;
-    for (size_t k = 0; k < count && !interrupted; k++) {
+    for (size_t k = first; k < end && !interrupted; k++) {
         interrupted = k % 1024 == 0 && tc_interrupted(monitor);
         tc_set_conflict conflict = {TC_NO_PIECE, TC_NO_PIECE, SIZE_MAX};
         tc_set_load(set, k);
@@ -194,6 +214,8 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
         empty++;
     }
     tc_arena_rewind(arena, mark);
+    if (family->is_spread && !alike)
+        share_empty(family, members, conflicts, &empty);
     for (size_t i = 0; i < empty && i < NAMED; i++)
         report_empty(arena, model, family, members[i], alike, &conflicts[i], assumption);
     if (empty > NAMED)

@@ -1,6 +1,7 @@
 /* Assumption 4: a Slater point with a certified margin. */
 #include "analysis/duality.h"
 
+#include "model/spread.h"
 #include "solver/project/set.h"
 #include "solver/search.h"
 
@@ -34,10 +35,21 @@ enum { EXACT_STATES = 50000 };
 
 /* ---- the declared point ---- */
 
+/* How many over all ranks, and the first of them. */
+static void share_outside(const tc_family *family, size_t *outside, size_t *first, size_t *piece) {
+    size_t facts[2] = {*first, *piece}, rank = family->is_spread ? tc_first_rank(family, *outside > 0) : SIZE_MAX;
+    *outside = tc_sum_known(family, *outside);
+    if (rank == SIZE_MAX)
+        return;
+    tc_from_rank(family, rank, facts, sizeof facts);
+    *first = facts[0];
+    *piece = facts[1];
+}
+
 /* Members whose point, or the room around it, sticks out of the public box. room: NULL for the point alone. */
 static size_t outside_box(const tc_duality *d, const tc_family *family, const double *room, size_t *first) {
     size_t outside = 0;
-    for (size_t k = 0; k < family->count; k++) {
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         bool inside = true;
         for (size_t c = 0; c < family->dim; c++) {
             size_t coord = tc_coord_of(family, k, c);
@@ -48,6 +60,8 @@ static size_t outside_box(const tc_duality *d, const tc_family *family, const do
         *first = !inside && outside == 0 ? k : *first;
         outside += !inside;
     }
+    size_t piece = 0;
+    share_outside(family, &outside, first, &piece);
     return outside;
 }
 
@@ -58,7 +72,7 @@ static size_t outside_set(const tc_duality *d, const tc_family *family, const do
     tc_set *set = tc_set_new(d->arena, family);
     double *x = TC_NEW(d->arena, double, family->dim + 1), *vertex = TC_NEW(d->arena, double, family->dim + 1);
     double *own = TC_NEW(d->arena, double, family->dim + 1);
-    for (size_t k = 0; k < family->count; k++) {
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         tc_set_load(set, k);
         for (size_t c = 0; c < family->dim; c++) {
             x[c] = d->declared[tc_coord_of(family, k, c)];
@@ -73,6 +87,7 @@ static size_t outside_set(const tc_duality *d, const tc_family *family, const do
         }
     }
     tc_arena_rewind(d->arena, mark);
+    share_outside(family, &outside, first, piece);
     return outside;
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/duality.h"
 
 #include "analysis/values.h"
+#include "model/spread.h"
 #include "solver/project/set.h"
 #include "solver/search.h"
 
@@ -17,7 +18,7 @@ double *tc_declared_point(tc_arena *arena, const tc_model *model) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++)
+            for (size_t k = family->known_first; k < family->known_end; k++)
                 x[tc_coord_of(family, k, c)] = tc_coef_at(family->slater[c], k);
     }
     return x;
@@ -29,10 +30,11 @@ double *tc_declared_room(tc_arena *arena, const tc_model *model) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++) {
+            for (size_t k = family->known_first; k < family->known_end; k++) {
                 double r = room[tc_coord_of(family, k, c)] = tc_coef_at(family->room[c], k);
                 any = any || r > 0;
             }
+        any = tc_for_some(family, any);
     }
     return any ? room : NULL;
 }
@@ -63,8 +65,10 @@ static double sum_of_gaps(const tc_model *model) {
         const tc_family *family = &model->families[f];
         if (!family->has_gap)
             return NAN;
-        for (size_t k = 0; k < family->count; k++)
+        tc_fold_begin(family, &sum, sizeof sum);
+        for (size_t k = family->known_first; k < family->known_end; k++)
             sum = tc_add_up(sum, tc_coef_at(family->gap, k));
+        tc_fold_end(family, &sum, sizeof sum);
     }
     return sum;
 }
@@ -75,17 +79,58 @@ typedef struct gap_check {
     size_t small, named; /* gaps that are too small, and how many of them were named */
 } gap_check;
 
-static void warn_of_gap(tc_duality *d, gap_check *check, const tc_family *family, size_t member, double least,
-                        bool in_room) {
-    check->small++;
-    if (check->named++ >= NAMED)
+/* Terms of a sum over members, one after another: first those of all ranks are computed, then they are added up. */
+static double add_terms(const tc_family *family, double total, const double *terms) {
+    tc_fold_begin(family, &total, sizeof total);
+    for (size_t k = family->known_first; k < family->known_end; k++)
+        total = tc_add_up(total, terms[k - family->known_first]);
+    tc_fold_end(family, &total, sizeof total);
+    return total;
+}
+
+static double *new_terms(tc_arena *arena, const tc_family *family) {
+    return TC_NEW(arena, double, family->known_end - family->known_first + 1);
+}
+
+typedef struct small_gap {
+    size_t member;
+    double gap, least;
+    bool in_room;
+} small_gap;
+
+typedef struct gap_warnings { /* of one family */
+    size_t count;
+    small_gap first[NAMED];
+} gap_warnings;
+
+static void note_gap(gap_warnings *warnings, const tc_family *family, size_t member, double least, bool in_room) {
+    if (warnings->count < NAMED)
+        warnings->first[warnings->count] = (small_gap){member, tc_coef_at(family->gap, member), least, in_room};
+    warnings->count++;
+}
+
+/* Of all ranks, in order of members. */
+static void warn_of_gaps(tc_duality *d, gap_check *check, const tc_family *family, const gap_warnings *here) {
+    gap_warnings all = {.count = 0};
+    if (check == NULL)
         return;
-    tc_warn(d->analysis, d->arena,
-            tc_arena_format(d->arena,
-                            in_room ? "The gap %g of %s does not cover the room around its Slater point: f_i - min f_i "
+    tc_fold_begin(family, &all, sizeof all);
+    for (size_t i = 0; i < here->count && i < NAMED && all.count + i < NAMED; i++)
+        all.first[all.count + i] = here->first[i];
+    all.count += here->count;
+    tc_fold_end(family, &all, sizeof all);
+    for (size_t i = 0; i < all.count && i < NAMED && check->named + i < NAMED; i++) {
+        const small_gap *gap = &all.first[i];
+        tc_warn(d->analysis, d->arena,
+                tc_arena_format(d->arena,
+                                gap->in_room
+                                    ? "The gap %g of %s does not cover the room around its Slater point: f_i - min f_i "
                                       "reaches %.6g there."
                                     : "The gap %g of %s is too small: f_i(xbar) - min f_i is %.6g.",
-                            tc_coef_at(family->gap, member), tc_who(d->arena, family, member, false), least));
+                                gap->gap, tc_who(d->arena, family, gap->member, false), gap->least));
+    }
+    check->small += all.count;
+    check->named += all.count;
 }
 
 /* The sum over agents of f_i(x_i) - min f_i, rounded up. check: NULL, or warns of gaps that are smaller. */
@@ -93,19 +138,25 @@ static double gap_at(tc_duality *d, const double *x, gap_check *check) {
     double total = 0;
     for (size_t f = 0; f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
+        tc_mark mark = tc_arena_mark(d->arena);
+        double *terms = new_terms(d->arena, family);
+        gap_warnings warnings = {.count = 0};
         tc_objective_values *values = tc_objective_values_new(d->arena, d->model, family);
-        for (size_t first = 0; first < family->count; first += TC_LANES) {
-            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        for (size_t first = family->known_first; first < family->known_end; first += TC_LANES) {
+            size_t left = family->known_end - first, lanes = left < TC_LANES ? left : TC_LANES;
             const tc_interval *at = tc_objective_at(values, first, lanes, x);
             for (size_t l = 0; l < lanes; l++) {
                 double minimum = d->minima[family->first_agent + first + l];
                 double slack = 1e-9 * (1 + fabs(minimum));
                 double least = at[l].lo - minimum;
-                total = tc_add_up(total, fmax(0, tc_add_up(at[l].hi, -minimum)));
+                terms[first - family->known_first + l] = fmax(0, tc_add_up(at[l].hi, -minimum));
                 if (check != NULL && family->has_gap && tc_coef_at(family->gap, first + l) < least - slack)
-                    warn_of_gap(d, check, family, first + l, least, false);
+                    note_gap(&warnings, family, first + l, least, false);
             }
         }
+        total = add_terms(family, total, terms);
+        tc_arena_rewind(d->arena, mark);
+        warn_of_gaps(d, check, family, &warnings);
     }
     return total;
 }
@@ -115,9 +166,12 @@ static double gap_in_room(tc_duality *d, const double *x, const double *room, ga
     double total = 0, attained[TC_LANES];
     for (size_t f = 0; f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
+        tc_mark mark = tc_arena_mark(d->arena);
+        double *terms = new_terms(d->arena, family);
+        gap_warnings warnings = {.count = 0};
         tc_objective_values *values = tc_objective_values_new(d->arena, d->model, family);
-        for (size_t first = 0; first < family->count; first += TC_LANES) {
-            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        for (size_t first = family->known_first; first < family->known_end; first += TC_LANES) {
+            size_t left = family->known_end - first, lanes = left < TC_LANES ? left : TC_LANES;
             const tc_interval *at = tc_objective_at(values, first, lanes, x);
             bool covers[TC_LANES];
             for (size_t l = 0; l < lanes; l++) {
@@ -128,11 +182,14 @@ static double gap_in_room(tc_duality *d, const double *x, const double *room, ga
             tc_objective_at_vertices(values, first, lanes, x, room, attained);
             for (size_t l = 0; l < lanes; l++) {
                 double minimum = d->minima[family->first_agent + first + l], least = attained[l] - minimum;
-                total = tc_add_up(total, fmax(0, least));
+                terms[first - family->known_first + l] = fmax(0, least);
                 if (covers[l] && tc_coef_at(family->gap, first + l) < least - 1e-9 * (1 + fabs(minimum)))
-                    warn_of_gap(d, check, family, first + l, least, true);
+                    note_gap(&warnings, family, first + l, least, true);
             }
         }
+        total = add_terms(family, total, terms);
+        tc_arena_rewind(d->arena, mark);
+        warn_of_gaps(d, check, family, &warnings);
     }
     return total;
 }
@@ -142,13 +199,18 @@ static double gap_between(tc_duality *d, const double *lower, const double *uppe
     double total = 0;
     for (size_t f = 0; f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
+        tc_mark mark = tc_arena_mark(d->arena);
+        double *terms = new_terms(d->arena, family);
         tc_objective_values *values = tc_objective_values_new(d->arena, d->model, family);
-        for (size_t first = 0; first < family->count; first += TC_LANES) {
-            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        for (size_t first = family->known_first; first < family->known_end; first += TC_LANES) {
+            size_t left = family->known_end - first, lanes = left < TC_LANES ? left : TC_LANES;
             const tc_interval *on = tc_objective_between(values, first, lanes, lower, upper);
             for (size_t l = 0; l < lanes; l++)
-                total = tc_add_up(total, fmax(0, tc_add_up(on[l].hi, -d->minima[family->first_agent + first + l])));
+                terms[first - family->known_first + l] =
+                    fmax(0, tc_add_up(on[l].hi, -d->minima[family->first_agent + first + l]));
         }
+        total = add_terms(family, total, terms);
+        tc_arena_rewind(d->arena, mark);
     }
     return total;
 }

@@ -1,5 +1,7 @@
 #include "analysis/region.h"
 
+#include "model/spread.h"
+
 tc_batch *tc_batch_new(tc_arena *arena, const tc_family *family) {
     tc_batch *batch = TC_NEW(arena, tc_batch, 1);
     batch->family = family;
@@ -18,8 +20,11 @@ tc_batch *tc_batch_new(tc_arena *arena, const tc_family *family) {
 void tc_batch_load_data(tc_batch *batch) {
     for (size_t d = 0; d < batch->family->column_count; d++) {
         const double *values = batch->family->columns[d].values;
-        for (size_t l = 0; l < batch->lanes; l++)
-            batch->data[d * TC_LANES + l] = tc_point(values[batch->members[l]]);
+        for (size_t l = 0; l < batch->lanes; l++) {
+            /* Of a spread family a member that another rank knows stands for all where data do not matter. */
+            bool known = tc_is_known(batch->family, batch->members[l]);
+            batch->data[d * TC_LANES + l] = tc_point(known ? values[batch->members[l]] : 0);
+        }
     }
 }
 
@@ -45,12 +50,23 @@ void tc_batch_load_between(tc_batch *batch, const double *lower, const double *u
         }
 }
 
-static tc_interval column_hull(const double *values, size_t count) {
-    tc_interval hull = tc_point(values[0]);
-    for (size_t k = 1; k < count; k++) {
-        hull.lo = values[k] < hull.lo ? values[k] : hull.lo;
-        hull.hi = values[k] > hull.hi ? values[k] : hull.hi;
-    }
+/* Of equal ends the first is taken, so that zeros keep their sign. */
+static tc_interval joined(tc_interval hull, tc_interval more) {
+    return (tc_interval){more.lo < hull.lo ? more.lo : hull.lo, more.hi > hull.hi ? more.hi : hull.hi};
+}
+
+static tc_interval column_hull(const tc_family *family, const double *values) {
+    const tc_interval nothing = {INFINITY, -INFINITY};
+    tc_interval hull = nothing;
+    for (size_t k = family->known_first; k < family->known_end; k++)
+        hull = joined(hull, tc_point(values[k]));
+    if (!family->is_spread)
+        return hull;
+    tc_interval here = hull;
+    hull = nothing;
+    tc_fold_begin(family, &hull, sizeof hull);
+    hull = joined(hull, here);
+    tc_fold_end(family, &hull, sizeof hull);
     return hull;
 }
 
@@ -60,12 +76,12 @@ void tc_batch_load_hull(tc_batch *batch) {
     batch->members[0] = 0;
     batch->weight[0] = (double)family->count;
     for (size_t d = 0; d < family->column_count; d++)
-        batch->data[d * TC_LANES] = column_hull(family->columns[d].values, family->count);
+        batch->data[d * TC_LANES] = column_hull(family, family->columns[d].values);
     for (size_t c = 0; c < family->dim; c++) {
         tc_coef lower = family->lower[c], upper = family->upper[c];
         batch->state[c * TC_LANES] = (tc_interval){
-            lower.column != NULL ? column_hull(lower.column, family->count).lo : lower.value,
-            upper.column != NULL ? column_hull(upper.column, family->count).hi : upper.value,
+            lower.column != NULL ? column_hull(family, lower.column).lo : lower.value,
+            upper.column != NULL ? column_hull(family, upper.column).hi : upper.value,
         };
     }
 }
@@ -106,7 +122,7 @@ static void fill(const tc_model *model, double *x, pick choose) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++) {
-            for (size_t k = 0; k < family->count; k++)
+            for (size_t k = family->known_first; k < family->known_end; k++)
                 x[tc_coord_of(family, k, c)] = choose(tc_public_range(family, k, c));
         }
     }

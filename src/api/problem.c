@@ -22,7 +22,7 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
 
 typedef struct loading {
     tacit_source source;
-    bool standard_input;
+    bool standard_input, spread;
     locale_t host;
     bool has_stopped;
     tacit_problem *made;
@@ -92,6 +92,7 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     tc_load_request request = {.arena = arena,
                                .path = source->path == NULL ? "problem" : source->path,
                                .standard_input = l->standard_input,
+                               .spread = l->spread,
                                .monitor = &monitor,
                                .messages = messages,
                                .given = given_of(arena, source)};
@@ -105,8 +106,9 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     return status;
 }
 
-tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message) {
-    loading l = {.standard_input = standard_input, .host = uselocale((locale_t)0)};
+tacit_status tc_problem_make(const tacit_source *source, bool standard_input, bool spread, tacit_problem **problem,
+                             char **message) {
+    loading l = {.standard_input = standard_input, .spread = spread, .host = uselocale((locale_t)0)};
     if (message != NULL)
         *message = NULL;
     if (problem != NULL)
@@ -124,7 +126,7 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, ta
 }
 
 tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message) {
-    return tc_problem_make(source, false, problem, message);
+    return tc_problem_make(source, false, false, problem, message);
 }
 
 tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message) {

@@ -22,7 +22,8 @@ struct tacit_problem {
 };
 
 /* As tacit_problem_make. The text may come from standard input; path is then for messages only. */
-tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message);
+tacit_status tc_problem_make(const tacit_source *source, bool standard_input, bool spread, tacit_problem **problem,
+                             char **message);
 
 /* What came out of each command; one of them is not NULL. Defined where it is made. */
 typedef struct tc_contents {

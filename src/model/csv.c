@@ -1,5 +1,6 @@
 #include "model/csv.h"
 
+#include "base/ranks/ranks.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -49,12 +50,21 @@ static size_t count_newlines(const char *text, size_t length) {
     return count;
 }
 
+/* Tells the files of ranks apart. */
+static uint64_t hash_more(uint64_t hash, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* One pass over the file to know how much memory its numbers need. */
 static bool measure(tc_csv *csv) {
     csv->most_lines = 1;
     for (size_t got; (got = read_some(csv, csv->buffer, csv->capacity)) > 0;) {
         csv->most_lines += count_newlines(csv->buffer, got);
         csv->bytes += got;
+        if (tc_ranks_several())
+            csv->hash = hash_more(csv->hash, csv->buffer, got);
     }
     if (csv->failed)
         return false;
@@ -82,7 +92,7 @@ static bool open_file(tc_csv *csv) {
     return measure(csv);
 }
 
-bool tc_csv_open(tc_csv *csv) {
+static bool open_source(tc_csv *csv) {
     csv->next_line = 1;
     if (csv->source->text != NULL) {
         csv->bytes = csv->end = csv->length = csv->source->length;
@@ -99,6 +109,13 @@ bool tc_csv_open(tc_csv *csv) {
     if (csv->bytes >= 3 && csv->source->text != NULL && memcmp(csv->buffer, "\xef\xbb\xbf", 3) == 0)
         csv->start = 3;
     return true;
+}
+
+bool tc_csv_open(tc_csv *csv) {
+    tc_told before = tc_told_so_far(csv->diagnostics);
+    bool good = open_source(csv);
+    tc_file_facts facts = {good, csv->bytes, csv->most_lines - 1, csv->hash};
+    return tc_same_file(csv->diagnostics, before, csv->source->span, csv->source->path, facts) && good;
 }
 
 void tc_csv_close(tc_csv *csv) {
@@ -211,6 +228,23 @@ bool tc_csv_next(tc_csv *csv) {
             return true;
     }
     return false;
+}
+
+bool tc_csv_count(tc_csv *csv, size_t *records) {
+    for (*records = 0; tc_csv_next(csv);)
+        ++*records;
+    if (csv->failed)
+        return false;
+    if (csv->file != NULL) {
+        if (lseek(csv->file->descriptor, 0, SEEK_SET) != 0)
+            return read_failed(csv, errno);
+        csv->start = csv->end = 0;
+        csv->at_end = false;
+    } else {
+        csv->start = csv->bytes >= 3 && memcmp(csv->buffer, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    }
+    csv->next_line = 1;
+    return true;
 }
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */

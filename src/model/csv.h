@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "model/given.h"
+#include "model/spread.h"
 #include "model/syntax/diagnose.h"
 
 typedef struct tc_csv_source {
@@ -13,6 +14,7 @@ typedef struct tc_csv_source {
     const char *text; /* not NULL: read this instead of the file */
     size_t length;
     const tc_monitor *monitor;
+    bool whole; /* every rank knows all rows */
 } tc_csv_source;
 
 /* The first cell of a column that is no number. Nobody hears of it unless the problem uses the column. */
@@ -34,11 +36,12 @@ typedef struct tc_table_column {
 typedef struct tc_table {
     const char *path;
     size_t rows;
+    tc_known known; /* the rows whose numbers this rank has */
     tc_table_column *columns;
     size_t column_count;
-    double **values; /* by physical column, rows each */
+    double **values; /* by physical column, rows each; of a spread table only those known are touched */
     size_t value_count;
-    const char **names; /* the text column `name`: rows of them, all different; or NULL */
+    const char **names; /* the text column `name`: all rows', all different; or NULL */
 } tc_table;
 
 /* A table with a header. NULL after a reported error. */
@@ -79,6 +82,8 @@ const char *tc_member_name_problem(const char *text, size_t length);
 bool tc_table_twice(tc_arena *arena, const char *const *texts, size_t count, size_t *first, size_t *second);
 /* A copy in a pool: many short texts. */
 const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, size_t length);
+/* Of a spread table: what one rank found in a column to be no number is known to all. */
+void tc_table_share_text(tc_arena *arena, const tc_table *table, tc_table_header *head, const tc_csv_source *source);
 /* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours.
  * Why that cannot be; NULL where it can. */
 const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, tc_table *table);
@@ -111,6 +116,7 @@ typedef struct tc_csv {
     bool at_end;
     size_t most_lines; /* newlines in the file, and one */
     size_t bytes;
+    uint64_t hash; /* of the text, where there are several ranks */
     /* the record read last */
     const char *record;
     size_t length;
@@ -125,9 +131,11 @@ typedef struct tc_csv {
     bool failed;
 } tc_csv;
 
-/* false after a reported error. */
+/* The same file on all ranks. false after a reported error. */
 bool tc_csv_open(tc_csv *csv);
 void tc_csv_close(tc_csv *csv);
+/* Counts the records that are left, which are not blank, and goes back to before the first of the file. */
+bool tc_csv_count(tc_csv *csv, size_t *records);
 /* The next record that is not blank; false at the end or after an error (csv->failed). */
 bool tc_csv_next(tc_csv *csv);
 /* The next field of the record, without quotes; text is good until the next call. */

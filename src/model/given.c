@@ -270,7 +270,7 @@ tc_table *tc_given_read_table(const tc_given_place *place, const tc_given_table 
         return NULL;
     tc_table *table = TC_NEW(place->arena, tc_table, 1);
     table->path = tc_arena_copy(place->arena, given->name, strlen(given->name));
-    table->rows = given->rows;
+    table->rows = table->known.end = given->rows;
     expand_header(&r);
     read_numbers(&r, table);
     if (given->members != NULL)

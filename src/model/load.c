@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "model/elaborate/elaborate.h"
+#include "model/spread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,12 +97,21 @@ static tc_model *new_model(tc_arena *arena, const char *path, const char *text, 
     return model;
 }
 
+static bool has_spread(const tc_model *model) {
+    bool found = false;
+    for (size_t f = 0; f < model->family_count; f++)
+        found = found || model->families[f].is_spread;
+    return found;
+}
+
 static tc_status build(const tc_load_request *request, const char *text, size_t length, tc_model **model) {
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
         text += 3;
         length -= 3;
     }
-    tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES, .no_files = request->no_files};
+    tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES,
+                        .no_files = request->no_files,
+                        .whole = !request->spread};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};
     bool only_space = true;
@@ -116,6 +126,12 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
+    if (has_spread(made) && !tc_spreads(made)) {
+        tc_load_request whole = *request;
+        whole.spread = false;
+        return build(&whole, text, length, model);
+    }
+    tc_guard_unknown(made);
     *model = made;
     return TC_OK;
 }

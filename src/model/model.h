@@ -111,7 +111,10 @@ typedef struct tc_family {
     bool is_family; /* declared by `agents`; its members are name[1], name[2], ... */
     size_t count;
     size_t held_first, held_end; /* of its members, those that this rank holds: whole blocks (base/ranks/ranks.h) */
-    size_t first_agent;          /* number of member 0 among all agents */
+    /* Those whose data this rank knows: all, or where the family is spread over ranks, those that it holds. */
+    size_t known_first, known_end;
+    bool is_spread;
+    size_t first_agent; /* number of member 0 among all agents */
     size_t first_coord;
     size_t dim;                      /* n_i */
     const char *const *member_names; /* from a text column `name`; NULL: made from the family's */
@@ -299,6 +302,7 @@ typedef struct tc_load_request {
     const tc_monitor *monitor;
     tc_buffer *messages;
     tc_given given;
+    bool spread;   /* of several ranks each may know the data of its own members alone (spread.h) */
     size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
     bool no_files; /* for tests: small stand-ins instead of data files */
 } tc_load_request;

@@ -100,7 +100,11 @@ static bool read_header(tc_npy *npy) {
     char *header = TC_NEW(npy->arena, char, length + 1);
     npy->at = header;
     npy->data = first + length;
-    return read_at(npy, first, length, header);
+    if (!read_at(npy, first, length, header))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        npy->hash = (npy->hash ^ (unsigned char)header[i]) * UINT64_C(0x100000001b3);
+    return true;
 }
 
 /* ---- the header: a literal of Python ----------------------------------------------------------------------------- */
@@ -312,7 +316,7 @@ static bool check_size(tc_npy *npy) {
     return true;
 }
 
-bool tc_npy_open(tc_npy *npy) {
+static bool open_and_check(tc_npy *npy) {
     if (npy->source->text != NULL)
         npy->size = npy->source->length;
     else if (!open_file(npy))
@@ -322,6 +326,14 @@ bool tc_npy_open(tc_npy *npy) {
     if (npy->dimensions > 2)
         return refuse(npy, "holds an array of %zu dimensions; tables have one, matrices two", npy->dimensions);
     return check_size(npy);
+}
+
+/* Of the same length and header on all ranks. */
+bool tc_npy_open(tc_npy *npy) {
+    tc_told before = tc_told_so_far(npy->diagnostics);
+    bool good = open_and_check(npy);
+    tc_file_facts facts = {good, npy->size, npy->shape[0], npy->hash};
+    return tc_same_file(npy->diagnostics, before, npy->source->span, npy->source->path, facts) && good;
 }
 
 void tc_npy_close(tc_npy *npy) {

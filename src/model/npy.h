@@ -22,6 +22,7 @@ typedef struct tc_npy {
     size_t size;              /* bytes of the file */
     const char *at;           /* in the header */
     size_t data;              /* where the numbers begin */
+    uint64_t hash;            /* of the header */
     bool is_structured, is_fortran;
     size_t shape[2], dimensions;
     tc_npy_field *fields;

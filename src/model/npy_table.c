@@ -135,6 +135,16 @@ static bool read_name(table_reading *r, const unsigned char *from, const tc_npy_
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
+static bool take_names(void *taker, const unsigned char *rows, size_t first, size_t count) {
+    table_reading *r = taker;
+    const tc_npy_field *field = r->field_of[r->head.text_column];
+    for (size_t k = 0; k < count; k++) {
+        if (!read_name(r, rows + k * r->npy.row_bytes + field->offset, field, first + k))
+            return false;
+    }
+    return true;
+}
+
 static bool take_rows(void *taker, const unsigned char *rows, size_t first, size_t count) {
     table_reading *r = taker;
     tc_table *table = r->table;
@@ -143,10 +153,8 @@ static bool take_rows(void *taker, const unsigned char *rows, size_t first, size
         const tc_npy_field *field = r->field_of[c];
         const unsigned char *from = rows + field->offset + r->component_of[c] * field->size;
         if (c == r->head.text_column) {
-            for (size_t k = 0; k < count; k++) {
-                if (!read_name(r, from + k * each, field, first + k))
-                    return false;
-            }
+            if (!table->known.is_spread && !take_names(r, rows, first, count))
+                return false;
         } else if (field->is_text) {
             if (r->head.text[c] == NULL)
                 note(r, c, ", row 1: this is not a number");
@@ -158,7 +166,8 @@ static bool take_rows(void *taker, const unsigned char *rows, size_t first, size
             note(r, c,
                  tc_arena_format(r->npy.arena, ", row %zu: %s", first + good + 1,
                                  tc_npy_problem(r->npy.arena, to[good], field)));
-            memset(table->values[c], 0, (first + count) * sizeof(double));
+            size_t begin = table->known.first;
+            memset(table->values[c] + begin, 0, (first + count - begin) * sizeof(double));
         }
     }
     return true;
@@ -175,8 +184,17 @@ static bool read_table(table_reading *r) {
         table->values[c] = c == r->head.text_column ? NULL : TC_NEW(arena, double, table->rows);
     if (r->head.text_column != SIZE_MAX)
         table->names = TC_NEW(arena, const char *, table->rows);
-    if (!tc_npy_rows(&r->npy, 0, table->rows, take_rows, r))
+    table->known = tc_known_rows(table->rows, r->npy.source->whole);
+    tc_told before = tc_told_so_far(r->npy.diagnostics);
+    bool good = true;
+    if (table->names != NULL && table->known.is_spread) /* every rank knows the names of all */
+        good = tc_npy_rows(&r->npy, 0, table->rows, take_names, r);
+    good = good && tc_npy_rows(&r->npy, table->known.first, table->known.end, take_rows, r);
+    if (table->known.is_spread)
+        good = tc_agreed_at(r->npy.diagnostics, before, good, 0);
+    if (!good)
         return false;
+    tc_table_share_text(arena, table, &r->head, r->npy.source);
     size_t first, second;
     if (table->names != NULL && tc_table_twice(arena, table->names, table->rows, &first, &second))
         return wrong(r, "the name '%s' is given to two agents, in rows %zu and %zu", table->names[second], first + 1,

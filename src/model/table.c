@@ -3,6 +3,7 @@
 #include "model/csv.h"
 
 #include "base/json.h"
+#include "base/ranks/ranks.h"
 #include "model/syntax/parse.h"
 
 #include <stdio.h>
@@ -164,7 +165,8 @@ static void note_text(row_reader *r, size_t column, const tc_csv_cell *cell) {
     text->place.text = r->record;
     text->message = tc_arena_format(csv->arena, "column '%.150s': %s", r->head->names[column], cell->problem);
     r->head->text[column] = text;
-    memset(r->table->values[column], 0, r->table->rows * sizeof(double));
+    size_t first = r->table->known.first;
+    memset(r->table->values[column] + first, 0, (r->table->rows - first) * sizeof(double));
 }
 
 static bool read_name(row_reader *r) {
@@ -183,6 +185,10 @@ static bool read_name(row_reader *r) {
 }
 
 /* false where there is no cell, and after an error. */
+static bool is_known(const tc_table *table) {
+    return table->rows >= table->known.first && table->rows < table->known.end;
+}
+
 static bool read_value(row_reader *r, size_t column, size_t *missing) {
     tc_csv_cell cell;
     if (r->head->text[column] != NULL) {
@@ -198,6 +204,21 @@ static bool read_value(row_reader *r, size_t column, size_t *missing) {
         note_text(r, column, &cell);
         *missing += cell.length == 0;
     }
+    return true;
+}
+
+/* A row of another rank: its name alone. */
+static bool read_other_row(row_reader *r) {
+    const char *text;
+    size_t length;
+    for (size_t c = 0; r->head->text_column != SIZE_MAX && c <= r->head->text_column; c++) {
+        if (c < r->head->text_column ? tc_csv_field(r->csv, &text, &length) : read_name(r))
+            continue;
+        if (!r->csv->failed)
+            tc_csv_error(r->csv, r->csv->record + r->csv->length, 1, "an agent's name is missing");
+        return false;
+    }
+    r->table->rows++;
     return true;
 }
 
@@ -366,10 +387,67 @@ static bool read_rows(row_reader *r) {
             tc_error(csv->diagnostics, csv->source->span, "'%s' changed while it was read", csv->source->path);
             return false;
         }
-        if (!read_row(r))
+        if (is_known(table) ? !read_row(r) : !read_other_row(r))
             return false;
     }
     return !csv->failed;
+}
+
+/* ---- several ranks ------------------------------------------------------------------------------------------------
+ */
+
+/* How many rows there are decides which of them this rank knows: all records are counted first. */
+static bool choose_rows(tc_csv *csv, tc_table *table) {
+    size_t rows = SIZE_MAX;
+    if (tc_ranks_several() && (!tc_csv_count(csv, &rows) || !tc_csv_next(csv)))
+        return false;
+    table->known = tc_ranks_several() ? tc_known_rows(rows, csv->source->whole) : (tc_known){.end = SIZE_MAX};
+    return true;
+}
+
+/* What a rank says of a cell, in a form that can be sent. */
+typedef struct cell_facts {
+    uint64_t line, length, from, to, message;
+} cell_facts;
+
+static void take_cell(tc_arena *arena, tc_text_cell **cell, size_t rank, const tc_csv_source *source) {
+    bool mine = tc_ranks_mine() == rank;
+    cell_facts facts = {0};
+    if (mine)
+        facts = (cell_facts){(*cell)->place.line, (*cell)->place.length, (*cell)->place.from, (*cell)->place.to,
+                             strlen((*cell)->message)};
+    tc_ranks_broadcast(&facts, sizeof facts, rank);
+    char *text = TC_NEW(arena, char, facts.length + 1), *message = TC_NEW(arena, char, facts.message + 1);
+    if (mine) {
+        memcpy(message, (*cell)->message, facts.message);
+        if (facts.length > 0)
+            memcpy(text, (*cell)->place.text, facts.length);
+    }
+    tc_ranks_broadcast(text, facts.length, rank);
+    tc_ranks_broadcast(message, facts.message, rank);
+    *cell = TC_NEW(arena, tc_text_cell, 1);
+    **cell = (tc_text_cell){.span = source->span, .message = message};
+    if (facts.line > 0)
+        (*cell)->place = (tc_text_place){source->path, facts.line, text, facts.length, facts.from, facts.to};
+}
+
+void tc_table_share_text(tc_arena *arena, const tc_table *table, tc_table_header *head, const tc_csv_source *source) {
+    size_t ranks = tc_ranks_count(), count = head->count, *ends = TC_NEW(arena, size_t, ranks);
+    if (!table->known.is_spread)
+        return;
+    bool *has = TC_NEW(arena, bool, ranks *count);
+    for (size_t r = 0; r < ranks; r++)
+        ends[r] = (r + 1) * count;
+    for (size_t c = 0; c < count; c++)
+        has[tc_ranks_mine() * count + c] = head->text[c] != NULL;
+    tc_ranks_gather(has, ends, sizeof *has);
+    for (size_t c = 0; c < count; c++) {
+        size_t first = 0;
+        while (first < ranks && !has[first * count + c])
+            first++;
+        if (first < ranks)
+            take_cell(arena, &head->text[c], first, source);
+    }
 }
 
 tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source) {
@@ -378,6 +456,7 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
     table->path = source->path;
     tc_table_header head = {0};
     row_reader reader = {.csv = &csv, .head = &head, .table = table};
+    tc_told before = tc_told_so_far(diagnostics);
     bool good = tc_csv_open(&csv);
     if (good && !tc_csv_next(&csv)) {
         if (!csv.failed)
@@ -385,8 +464,16 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
         good = false;
     }
     size_t header_line = csv.line;
-    good = good && read_header(&csv, &head) && read_rows(&reader);
+    good = good && read_header(&csv, &head) && choose_rows(&csv, table);
+    if (good) {
+        good = read_rows(&reader);
+        if (table->known.is_spread)
+            good = tc_agreed_at(diagnostics, before, good, 2 * table->rows + !is_known(table));
+    }
+    if (good)
+        tc_table_share_text(arena, table, &head, source);
     tc_csv_close(&csv);
+    table->known.end = table->known.end < table->rows ? table->known.end : table->rows;
     if (good && table->rows == 0) {
         tc_error(diagnostics, source->span, "'%s' has a header but no rows", source->path);
         good = false;

@@ -1,5 +1,6 @@
 #include "solver/ensemble.h"
 
+#include "model/spread.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -87,6 +88,7 @@ tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_de
     ensemble->g = TC_NEW(arena, tc_real, m);
     ensemble->inputs = TC_NEW(arena, tc_real, derivatives->input_count);
     ensemble->prices = TC_NEW(arena, tc_real, derivatives->input_count);
+    ensemble->carried = TC_NEW(arena, tc_real, model->sum_count + 1);
     if (derivatives->input_count > model->sum_count)
         ensemble->coords = TC_NEW(arena, tc_real, model->state_count);
     ensemble->work = TC_NEW(arena, tc_real, need.work);
@@ -136,6 +138,17 @@ static void evaluate_outer(tc_ensemble *ensemble, const tc_tape *tape) {
     tc_tape_eval_long(tape, &inputs, 1, ensemble->work, ensemble->output_at);
 }
 
+/* The sums so far, from rank to rank. */
+static void carry(tc_ensemble *ensemble, const tc_family *family, void (*fold)(const tc_family *, void *, size_t)) {
+    size_t sums = ensemble->model->sum_count;
+    tc_real *all = ensemble->carried;
+    memcpy(all, ensemble->inputs, sums * sizeof *all);
+    all[sums] = ensemble->objective;
+    fold(family, all, (sums + 1) * sizeof *all);
+    memcpy(ensemble->inputs, all, sums * sizeof *all);
+    ensemble->objective = all[sums];
+}
+
 bool tc_ensemble_values(tc_ensemble *ensemble, const double *x) {
     const tc_model *model = ensemble->model;
     const tc_derivatives *d = ensemble->derivatives;
@@ -144,9 +157,11 @@ bool tc_ensemble_values(tc_ensemble *ensemble, const double *x) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         const tc_ensemble_family *own = &ensemble->families[f];
-        size_t bodies = d->families[f].body_count;
-        for (size_t first = 0; own->values != NULL && first < family->count; first += TC_LANES) {
-            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        size_t bodies = d->families[f].body_count, end = own->values != NULL ? family->known_end : 0;
+        if (family->is_spread)
+            carry(ensemble, family, tc_fold_begin);
+        for (size_t first = family->known_first; first < end; first += TC_LANES) {
+            size_t lanes = end - first < TC_LANES ? end - first : TC_LANES;
             evaluate(ensemble, own->values, family, first, lanes, x);
             for (size_t b = 0; b < bodies; b++)
                 for (size_t lane = 0; lane < lanes; lane++)
@@ -154,6 +169,8 @@ bool tc_ensemble_values(tc_ensemble *ensemble, const double *x) {
             for (size_t lane = 0; own->has_objective && lane < lanes; lane++)
                 ensemble->objective += ensemble->output_at[bodies][lane];
         }
+        if (family->is_spread)
+            carry(ensemble, family, tc_fold_end);
     }
     for (size_t r = model->sum_count; r < d->input_count; r++)
         ensemble->coords[d->inputs[r].index] = ensemble->inputs[r] = x[d->inputs[r].index];

@@ -17,6 +17,7 @@ typedef struct tc_ensemble {
     struct tc_ensemble_family *families;
     tc_tape *outer_values, *outer_firsts;
     tc_real *inputs, *prices, *coords, *work, *states, *outputs;
+    tc_real *carried; /* between ranks: sums and the objective */
     const tc_real **state_at;
     const double **data_at;
     tc_real **output_at;

@@ -5,6 +5,7 @@
  * Members with further sets, and those whose certificate stays open, go to the interior-point method one by one. */
 #include "solver/search.h"
 
+#include "model/spread.h"
 #include "base/team.h"
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
@@ -242,7 +243,7 @@ typedef struct minimum_search {
 static void minimize_part(void *context, size_t worker, size_t part) {
     minimum_search *s = context;
     lanes_of *l = s->workers[worker];
-    size_t first = s->first + part * TC_LANES, left = s->family->count - first,
+    size_t first = s->first + part * TC_LANES, left = s->family->known_end - first,
            lanes = left < TC_LANES ? left : TC_LANES;
     minimize_lanes(l, first, lanes);
     polish_lanes(l, first, lanes);
@@ -261,12 +262,14 @@ static void minimize_part(void *context, size_t worker, size_t part) {
 static void minimize_waves(void *context, tc_team *team) {
     minimum_search *s = context;
     size_t workers = team == NULL ? 1 : tc_team_size(team);
-    long double sum = 0;
     s->workers = TC_NEW(s->arena, lanes_of *, workers);
     for (size_t w = 0; w < workers; w++)
         s->workers[w] = new_lanes(s->arena, s->model, s->derivatives, s->family);
-    for (; s->first < s->family->count && !s->result.interrupted; s->first += WAVE * TC_LANES) {
-        size_t left = s->family->count - s->first, members = left < WAVE * TC_LANES ? left : WAVE * TC_LANES;
+    size_t end = s->family->known_end;
+    double *values = TC_NEW(s->arena, double, end - s->family->known_first + 1);
+    double *gaps = TC_NEW(s->arena, double, end - s->family->known_first + 1);
+    for (s->first = s->family->known_first; s->first < end && !s->result.interrupted; s->first += WAVE * TC_LANES) {
+        size_t left = end - s->first, members = left < WAVE * TC_LANES ? left : WAVE * TC_LANES;
         size_t parts = (members + TC_LANES - 1) / TC_LANES;
         if (team != NULL)
             tc_team_run(team, parts, minimize_part, s);
@@ -274,13 +277,26 @@ static void minimize_waves(void *context, tc_team *team) {
             for (size_t part = 0; part < parts; part++)
                 minimize_part(s, 0, part);
         for (size_t k = 0; k < members; k++) {
-            sum += (long double)s->value[k];
-            s->result.error += s->gap[k];
+            values[s->first - s->family->known_first + k] = s->value[k];
+            gaps[s->first - s->family->known_first + k] = s->gap[k];
             s->result.inaccurate += !(s->gap[k] <= 1e-9 * (fabs(s->value[k]) + s->first_gap[k]));
         }
         s->result.interrupted = tc_interrupted(s->monitor);
     }
-    s->result.sum = (double)sum;
+    s->result.interrupted = tc_for_some(s->family, s->result.interrupted);
+    s->result.inaccurate = tc_sum_known(s->family, s->result.inaccurate);
+    struct {
+        long double sum;
+        double error;
+    } all = {0, 0};
+    tc_fold_begin(s->family, &all, sizeof all);
+    for (size_t k = 0; k < end - s->family->known_first && !s->result.interrupted; k++) {
+        all.sum += (long double)values[k];
+        all.error += gaps[k];
+    }
+    tc_fold_end(s->family, &all, sizeof all);
+    s->result.error = all.error;
+    s->result.sum = (double)all.sum;
 }
 
 tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,

@@ -3,6 +3,7 @@
  * has shown how little they can be missed. */
 #include "solver/search.h"
 
+#include "model/spread.h"
 #include "solver/ensemble.h"
 #include "solver/interior/interior.h"
 #include "solver/project/set.h"
@@ -55,7 +56,7 @@ static bool consider(slater_search *s) {
     s->result->missed = missed;
     s->result->objective = (double)s->ensemble->objective;
     s->result->is_declared = false;
-    memcpy(s->result->point, s->trial, s->model->state_count * sizeof *s->trial);
+    tc_copy_point(s->model, s->result->point, s->trial);
     return true;
 }
 
@@ -66,7 +67,8 @@ static bool place(slater_search *s, candidate which) {
     for (size_t f = 0; f < s->model->family_count; f++) {
         const tc_family *family = &s->model->families[f];
         tc_set *set = s->sets[f];
-        for (size_t k = 0; k < family->count; k++) {
+        size_t empty = SIZE_MAX;
+        for (size_t k = family->known_first; k < family->known_end && empty == SIZE_MAX; k++) {
             tc_set_conflict conflict;
             tc_set_load(set, k);
             bool found = true;
@@ -79,13 +81,18 @@ static bool place(slater_search *s, candidate which) {
                                                         : set->lower[c] + (set->upper[c] - set->lower[c]) / 2;
                 (void)tc_project(set, s->member, s->moved);
             }
-            if (!found) {
-                s->result->outcome = TC_SLATER_EMPTY_SET;
-                s->result->empty_agent = family->first_agent + k;
-                return false;
-            }
-            for (size_t c = 0; c < family->dim; c++)
+            if (!found)
+                empty = k;
+            for (size_t c = 0; found && c < family->dim; c++)
                 s->trial[tc_coord_of(family, k, c)] = s->moved[c];
+        }
+        size_t rank = family->is_spread ? tc_first_rank(family, empty != SIZE_MAX) : SIZE_MAX;
+        if (rank != SIZE_MAX)
+            tc_from_rank(family, rank, &empty, sizeof empty);
+        if (empty != SIZE_MAX) {
+            s->result->outcome = TC_SLATER_EMPTY_SET;
+            s->result->empty_agent = family->first_agent + empty;
+            return false;
         }
     }
     return true;
@@ -108,8 +115,9 @@ static double step_from_best(slater_search *s, double length) {
     double squares = 0;
     for (size_t f = 0; f < s->model->family_count; f++) {
         const tc_family *family = &s->model->families[f];
-        for (size_t first = 0; first < family->count; first += TC_LANES) {
-            size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        tc_fold_begin(family, &squares, sizeof squares);
+        for (size_t first = family->known_first; first < family->known_end; first += TC_LANES) {
+            size_t left = family->known_end - first, lanes = left < TC_LANES ? left : TC_LANES;
             tc_ensemble_gradient(s->ensemble, f, first, lanes, best, false, s->gradient);
             for (size_t k = first; k < first + lanes; k++) {
                 for (size_t c = 0; c < family->dim; c++) {
@@ -123,6 +131,7 @@ static double step_from_best(slater_search *s, double length) {
                     s->trial[tc_coord_of(family, k, c)] = s->moved[c];
             }
         }
+        tc_fold_end(family, &squares, sizeof squares);
     }
     return squares;
 }
@@ -257,7 +266,7 @@ static bool find_conflict(slater_search *s, tc_arena *arena) {
         (void)consider(s);
         return false;
     }
-    memcpy(s->result->point, s->trial, s->model->state_count * sizeof *s->trial);
+    tc_copy_point(s->model, s->result->point, s->trial);
     s->result->is_shown = true;
     for (size_t j = 0; j < m; j++)
         s->result->conflict[j] = fabs(mu[j]) * s->row_size[j] > 1e-6 * most;
@@ -322,7 +331,7 @@ static void run(slater_search *s, tc_arena *arena, size_t exact_limit) {
     bool declared = false;
     if (!place(s, MIDDLE))
         return;
-    memcpy(s->result->point, s->trial, s->model->state_count * sizeof *s->trial);
+    tc_copy_point(s->model, s->result->point, s->trial);
     for (size_t f = 0; f < s->model->family_count; f++)
         declared = declared || s->model->families[f].has_slater;
     bool exact = s->model->constraint_count > 0 && s->model->state_count <= exact_limit &&

@@ -30,6 +30,30 @@ def numbers(path: Path) -> dict[str, Any]:
 # ---- whole problems ----
 
 
+def test_npy_files(tmp_path: Path) -> None:
+    """They are what CSV files are: columns, vectors, matrices; saved, they are copied."""
+    table = np.zeros(2, dtype=[("need", "<f8"), ("pref", "<f4", (2,)), ("cap", "<i4")])
+    table["need"], table["pref"], table["cap"] = [1, 2], [[1, 2], [3, 4]], [5, 6]
+    np.save(tmp_path / "homes.npy", table)
+    np.save(tmp_path / "m.npy", np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]))
+    m = tacit.Model()
+    weights = m.param("weights", npy=tmp_path / "m.npy")
+    home = m.family("home", m.data("homes", npy=tmp_path / "homes.npy", public=["cap"]))
+    p = home.state("p", 2, lower=0, upper=home.cap)
+    home.minimize(tacit.sumsq(p - home.pref) + home.need * p[0])
+    m.constraint("c", tacit.total(home, p[0]) <= weights[1, 0])
+    assert f'npy "{tmp_path}/homes.npy" public cap' in str(m)
+    assert m.check().holds
+    (tmp_path / "saved").mkdir()
+    m.save(tmp_path / "saved" / "fleet.tacit")
+    assert sorted(os.listdir(tmp_path / "saved")) == ["fleet.homes.npy", "fleet.tacit", "fleet.weights.npy"]
+    assert tacit.Problem(tmp_path / "saved" / "fleet.tacit").check().holds
+    with pytest.raises(TypeError, match="csv='FILE', or npy='FILE'"):
+        m.data("both", csv="a", npy="b")
+    with pytest.raises(tacit.ProblemError, match="no named fields"):
+        m.data("plain", npy=tmp_path / "m.npy")
+
+
 def test_the_example_of_the_issue_prints_the_language_and_is_solved() -> None:
     pandas = pytest.importorskip("pandas")
     prefs = {f"pref_{t + 1}": [t % 5, 3.0] for t in range(24)}

@@ -19,7 +19,7 @@ from .places import Place, checked_name, did_you_mean, here, is_name, quoted, re
 from .printer import INLINE_NUMBERS, Definition, Scope, Writer
 from .relations import Membership, Relation
 from .shapes import Shape, shape_text
-from .tables import Table, read_shape
+from .tables import Table, read_npy_shape, read_shape
 
 if TYPE_CHECKING:
     from .model import Model
@@ -53,18 +53,19 @@ def length_of(length: Operand | None) -> tuple[Expression | None, Shape]:
 
 
 def value_or_file(
-    value: Operand | None, csv: str | os.PathLike[str] | None
+    value: Operand | None, csv: str | os.PathLike[str] | None, npy: str | os.PathLike[str] | None
 ) -> tuple[Expression | None, Shape, str | None]:
     """The value of a parameter, its shape, and the path of its file: it has a value or a file."""
-    if (value is None) == (csv is None):
-        raise TypeError("a parameter has a value, or csv='FILE'")
-    if csv is None:
+    if [value is None, csv is None, npy is None].count(False) != 1:
+        raise TypeError("a parameter has a value, or csv='FILE', or npy='FILE'")
+    file = csv if npy is None else npy
+    if file is None:
         assert value is not None
         node = as_expression(value)
         return node, node.shape, None
-    path = os.fspath(csv)
+    path = os.fspath(file)
     quoted(path, "a file")
-    return None, read_shape(path), path
+    return None, read_shape(path) if npy is None else read_npy_shape(path), path
 
 
 def write_value(out: Writer, key: str | None, node: Expression | None, scope: Scope | None) -> None:
@@ -143,9 +144,10 @@ class Block:
         value: Operand | None = None,
         *,
         csv: str | os.PathLike[str] | None = None,
+        npy: str | os.PathLike[str] | None = None,
         private: bool = False,
     ) -> Expression:
-        """A name for a part of the lines of this block, for an array, or for the numbers of a CSV file.
+        """A name for a part of the lines of this block, for an array, or for the numbers of a CSV or .npy file.
 
         What is private here goes into the file of this agent alone; of a family, to all its members.
 
@@ -159,7 +161,7 @@ class Block:
           private param cost = 0.2 * sum(warm)
         }
         """
-        node, shape, path = value_or_file(value, csv)
+        node, shape, path = value_or_file(value, csv, npy)
         key = f"{self.name}.{name}"  # the name of the matrix that a program gives
 
         def write(out: Writer) -> None:
@@ -170,6 +172,7 @@ class Block:
         made = self._define(name, "parameter", shape, node, Statement(here(), bool(private), write))
         if path is not None:
             self._model._files[key] = path
+            self._model._words[key] = "csv" if npy is None else "npy"
             self._model._change()
         return made
 

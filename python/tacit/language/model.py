@@ -51,6 +51,7 @@ from .tables import (
     csv_of_table,
     read_frame,
     read_header,
+    read_npy_header,
 )
 
 _P = ParamSpec("_P")
@@ -89,7 +90,8 @@ class Model(Settings):
         self._names: dict[str, Definition] = {}
         self._parts: list[Block | Statement] = []
         self._tables: list[Table] = []
-        self._files: dict[str, str] = {}  # the CSV files that lines name, by what they define
+        self._files: dict[str, str] = {}  # the data files that lines name, by what they define
+        self._words: dict[str, str] = {}  # csv or npy, for each of them
         self._version = 0
         self._printed: tuple[int, Printed] | None = None
         self._problem: tuple[int, Problem] | None = None
@@ -102,9 +104,10 @@ class Model(Settings):
         value: Operand | None = None,
         *,
         csv: str | os.PathLike[str] | None = None,
+        npy: str | os.PathLike[str] | None = None,
         private: bool = False,
     ) -> Expression:
-        """A constant: a number, an array, an expression, or the numbers of a CSV file. Public unless private.
+        """A constant: a number, an array, an expression, or the numbers of a CSV or .npy file. Public unless private.
 
         >>> m = Model()
         >>> hours = m.param("hours", 24)
@@ -116,7 +119,7 @@ class Model(Settings):
         private param both = taste * hours
         """
         definition = self._define(name, "parameter")
-        node, shape, path = value_or_file(value, csv)
+        node, shape, path = value_or_file(value, csv, npy)
 
         def write(out: Writer) -> None:
             out.put(f"param {name} = ")
@@ -126,6 +129,7 @@ class Model(Settings):
             self._add(Statement(here(), bool(private), write))
         if path is not None:
             self._files[name] = path
+            self._words[name] = "csv" if npy is None else "npy"
         return Name(definition, shape, node, None)
 
     def data(
@@ -134,9 +138,12 @@ class Model(Settings):
         table: Any = None,
         *,
         csv: str | os.PathLike[str] | None = None,
+        npy: str | os.PathLike[str] | None = None,
         public: Iterable[str] = (),
     ) -> Table:
-        """A table for families: a DataFrame, a dictionary of columns, or a CSV file. Private unless listed as public.
+        """A table for families: a DataFrame, a dictionary of columns, a CSV file, or a structured array in a .npy file.
+
+        Private unless listed as public.
 
         A column has a number for each member, or a row of numbers (members x components); columns ``pref_1``,
         ``pref_2``, ... form a vector ``pref``. A text column ``name`` gives the members their names. Other columns of
@@ -153,17 +160,18 @@ class Model(Settings):
           state p in [0, cap]
         }
         """
-        if (table is None) == (csv is None):
-            raise TypeError("data has a table, or csv='FILE'")
+        file = csv if npy is None else npy
+        if [table is None, csv is None, npy is None].count(False) != 1:
+            raise TypeError("data has a table, or csv='FILE', or npy='FILE'")
         definition = self._define(name, "data")
-        if csv is None:
+        if file is None:
             given, rows, unread = read_frame(table, f"'{name}'")
             header = list(given)
             made = Table(definition, columns_of_table(given, header), (), rows, given, None, unread)
         else:
-            path = os.fspath(csv)
+            path = os.fspath(file)
             quoted(path, "a file")
-            header = read_header(path)
+            header = read_header(path) if npy is None else read_npy_header(path)
             made = Table(definition, columns_of_table(None, header), (), None, None, path, {})
         made = made._replace(public=check_public(public, made.columns, made.unread, "name" in header, f"'{name}'"))
         for column in made.columns:
@@ -179,6 +187,7 @@ class Model(Settings):
         self._tables.append(made)
         if made.path is not None:
             self._files[name] = made.path
+            self._words[name] = "csv" if npy is None else "npy"
         return made
 
     # ---- agents ----
@@ -312,7 +321,7 @@ class Model(Settings):
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Writes the text to a file, and what it needs beside it: ``fleet.tacit``, ``fleet.homes.csv``, ...
 
-        Numbers keep all their digits. CSV files that the model names are copied, unless they lie in that folder.
+        Numbers keep all their digits. Data files that the model names are copied, unless they lie in that folder.
         replace: replace files that are there; otherwise one that is there is an error, and nothing is written.
         """
         target = os.path.abspath(os.fspath(path))
@@ -325,13 +334,13 @@ class Model(Settings):
             inside = os.path.relpath(os.path.realpath(source), os.path.realpath(folder))
             if inside.startswith(os.pardir):
                 with open(source, "rb") as file:
-                    inside, data = f"{stem}.{urllib.parse.quote(name)}.csv", file.read()
+                    inside, data = f"{stem}.{urllib.parse.quote(name)}.{self._words[name]}", file.read()
                 files[inside] = data
             names[name] = inside
         for name, value in printed.given.items():
             names[name] = f"{stem}.{name}.csv"
             files[names[name]] = csv_of_table(value) if isinstance(value, dict) else csv_of_array(value)
-        files[base] = self._write_all(lambda name: f"csv {quoted(names[name], 'a file')}").text
+        files[base] = self._write_all(lambda name: f"{self._words.get(name, 'csv')} {quoted(names[name], 'a file')}").text
         read = {os.path.realpath(source) for source in self._files.values()}
         for name in files:
             if os.path.realpath(os.path.join(folder, name)) in read:
@@ -426,7 +435,9 @@ class Model(Settings):
         return taken
 
     def _source(self, name: str) -> str:
-        return f"csv {quoted(self._files[name], 'a file')}" if name in self._files else "given"
+        if name not in self._files:
+            return "given"
+        return f"{self._words[name]} {quoted(self._files[name], 'a file')}"
 
     def _try(self, statement: Statement) -> None:
         """Writes a statement and forgets it: what is wrong with its names is found at once."""

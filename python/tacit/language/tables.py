@@ -92,6 +92,30 @@ def read_shape(path: str) -> tuple[int | None, ...]:
     return (None,) if columns == 1 else (None, columns)
 
 
+def _opened(path: str) -> Any:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as problem:
+        raise refusal(f"{path!r} is not a .npy file of numbers: {problem}") from None
+
+
+def read_npy_header(path: str) -> list[str]:
+    """The names of the columns of a .npy file, as a CSV file would have them."""
+    fields = _opened(path).dtype.fields
+    if fields is None:
+        raise refusal(f"{path!r} has no named fields: a table is a structured array, as frame.to_records() gives it")
+    header: list[str] = []
+    for name, (of_field, *_) in fields.items():
+        header += [f"{name}_{i + 1}" for i in range(of_field.shape[0])] if of_field.shape else [name]
+    return header
+
+
+def read_npy_shape(path: str) -> tuple[int | None, ...]:
+    """The shape of the array in a .npy file: one row or one column is a vector."""
+    shape = [length for length in _opened(path).shape if length != 1]
+    return tuple(shape)
+
+
 def shapes_of(names: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
     """The columns by name, where each of the names has so many components: pref_1, pref_2, ... are one vector.
 

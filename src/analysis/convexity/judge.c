@@ -2,6 +2,8 @@
 #include "analysis/steps.h"
 #include "solver/project/set.h"
 
+#include "base/ranks/ranks.h"
+#include "model/spread.h"
 /* ---- what is wrong with a function, in words ---- */
 
 static bool is_inside(tc_span span, tc_span whole) {
@@ -179,6 +181,22 @@ static tc_flaw judge_here(member_judge *j, const tc_cone *cone, tc_curvature wan
     return flaw;
 }
 
+/* In order of ranks, the first that fails; else what holds for all. */
+static void share_verdict(member_judge *j, const tc_cone *cone, tc_curvature want, bool breaks, member_verdict *v) {
+    const tc_family *family = j->family;
+    bool convex = tc_for_all(family, v->convex), concave = tc_for_all(family, v->concave);
+    size_t rank = tc_first_rank(family, breaks);
+    if (rank == SIZE_MAX)
+        rank = tc_ranks_count() - 1; /* it knows the last member */
+    tc_from_rank(family, rank, v, sizeof *v);
+    tc_from_rank(family, rank, j->batch->data, family->column_count * TC_LANES * sizeof *j->batch->data);
+    tc_from_rank(family, rank, j->batch->state, family->dim * TC_LANES * sizeof *j->batch->state);
+    j->batch->lanes = 1;
+    v->flaw = judge_here(j, cone, want, &v->found);
+    v->convex = convex;
+    v->concave = concave;
+}
+
 /* Leaves the prover at the place of the failure, ready for blame and refutation. */
 static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_curvature want) {
     member_verdict v = {.convex = true, .concave = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
@@ -192,7 +210,8 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
     if (settled || (j->set == NULL && j->family->count == 1))
         return v;
     v = (member_verdict){.convex = true, .concave = true, .flaw = {.node = TC_NO_EXPR}};
-    for (size_t k = 0; k < j->family->count; k++) {
+    bool breaks = false;
+    for (size_t k = j->family->known_first; k < j->family->known_end && !breaks; k++) {
         if (k % 1024 == 0 && tc_interrupted(j->monitor)) {
             v.convex = v.concave = false;
             v.interrupted = true;
@@ -204,9 +223,10 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
         v.convex = v.convex && tc_is_convex(v.found);
         v.concave = v.concave && tc_is_concave(v.found);
         fits = want == TC_CONVEX ? v.convex : v.concave;
-        if (!fits && (j->strict || !(v.convex || v.concave)))
-            break;
+        breaks = !fits && (j->strict || !(v.convex || v.concave));
     }
+    if (j->family->is_spread)
+        share_verdict(j, cone, want, breaks, &v);
     return v;
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/steps.h"
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/variation.h"
+#include "model/spread.h"
 #include "solver/project/set.h"
 
 #include <string.h>
@@ -63,6 +64,11 @@ static void family_upper(jacobian_search *h, size_t family, size_t first, bool b
                     take_bound(h, first + k, k, bound);
             }
         }
+    }
+    for (int p = 0; by_family && !f->alike && p < 2; p++) {
+        tc_largest_known(f->family, 0, &h->rows[first].jacobian[p].upper, &h->worst[p][first]);
+        if (p == 1)
+            h->rows[first].member = h->worst[p][first];
     }
 }
 
@@ -455,13 +461,33 @@ static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket
     bracket->witness = (tc_witness){.rest = TC_REST_MIDDLE, .count = dim, .coords = coords, .values = best};
 }
 
+/* The rank that knows the member finds it. */
+static void share_objective_lower(hessians *h, size_t member, tc_bracket *bracket) {
+    size_t dim = h->family->dim;
+    double *found = TC_NEW(h->arena, double, dim + 1);
+    if (tc_is_known(h->family, member)) {
+        find_objective_lower(h, member, bracket);
+        memcpy(found, bracket->witness.values, dim * sizeof *found);
+        found[dim] = bracket->lower;
+    }
+    if (!h->family->is_spread)
+        return;
+    tc_from_member(h->family, member, found, (dim + 1) * sizeof *found);
+    uint64_t *coords = TC_NEW(h->arena, uint64_t, dim);
+    for (size_t c = 0; c < dim; c++)
+        coords[c] = tc_coord_of(h->family, member, c);
+    bracket->lower = found[dim];
+    bracket->witness = (tc_witness){.rest = TC_REST_MIDDLE, .count = dim, .coords = coords, .values = found};
+}
+
 /* ---- rows ---- */
 
 static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_family, const tc_monitor *monitor) {
     size_t worst = 0;
-    for (size_t begin = 0; begin < h->family->count; begin += TC_LANES) {
+    size_t end = h->family->known_end;
+    for (size_t begin = h->family->known_first; begin < end; begin += TC_LANES) {
         tc_batch *batch = h->batch;
-        batch->lanes = h->family->count - begin < TC_LANES ? h->family->count - begin : TC_LANES;
+        batch->lanes = end - begin < TC_LANES ? end - begin : TC_LANES;
         if (tc_interrupted(monitor)) {
             for (size_t k = by_family ? 0 : begin; k < (by_family ? 1 : h->family->count); k++)
                 rows[k].objective.upper = INFINITY;
@@ -483,8 +509,13 @@ static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_fam
             }
         }
     }
-    for (size_t k = 0; k < (by_family ? 1 : h->family->count); k++)
-        find_objective_lower(h, by_family ? worst : k, &rows[k].objective);
+    if (by_family) {
+        tc_largest_known(h->family, 0, &rows[0].objective.upper, &worst);
+        share_objective_lower(h, worst, &rows[0].objective);
+        return;
+    }
+    for (size_t k = 0; k < h->family->count; k++)
+        find_objective_lower(h, k, &rows[k].objective);
 }
 
 /* paper: Assumption 1

@@ -1,6 +1,7 @@
 /* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box; and which entries of J are constant. */
 #include "analysis/steps.h"
 #include "analysis/lipschitz/norm.h"
+#include "model/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,42 @@ static void take_column(void *context, const tc_column_view *column) {
         store(g, column);
 }
 
+/* Everything that take_column adds to, as bytes: to be counted, packed or unpacked. */
+typedef struct parcel {
+    char *bytes; /* NULL: they are counted only */
+    size_t count;
+    bool unpacks;
+} parcel;
+
+static void put_bytes(void *context, void *bytes, size_t count) {
+    parcel *p = context;
+    if (p->bytes != NULL)
+        memcpy(p->unpacks ? bytes : p->bytes + p->count, p->unpacks ? p->bytes + p->count : bytes, count);
+    p->count += count;
+}
+
+static void put_all(gather *g, parcel *p) {
+    p->count = 0;
+    put_bytes(p, &g->column_sum, sizeof g->column_sum);
+    put_bytes(p, &g->column_coord, sizeof g->column_coord);
+    tc_grams_carry(g->grams, put_bytes, p);
+}
+
+/* From rank to rank, in order of members. */
+static void carry(void *context, const tc_family *family, bool begins) {
+    gather *g = context;
+    parcel p = {.bytes = NULL};
+    put_all(g, &p);
+    p.bytes = TC_NEW(g->arena, char, p.count);
+    put_all(g, &p);
+    if (begins)
+        tc_fold_begin(family, p.bytes, p.count);
+    else
+        tc_fold_end(family, p.bytes, p.count);
+    p.unpacks = true;
+    put_all(g, &p);
+}
+
 static void reset(gather *g, size_t rows, bool smallest) {
     g->smallest = smallest;
     g->column_sum = g->squares = 0;
@@ -136,12 +173,14 @@ static double evaluate_at(norm_attempt *a, const double *x) {
 
 static double score(void *context, const double *x) { return evaluate_at(context, x); }
 
-static void keep(tc_bracket *bracket, double **best, double found, const double *x, tc_arena *arena, size_t n) {
+static void keep(tc_bracket *bracket, double **best, double found, const double *x, tc_arena *arena,
+                 const tc_model *model) {
+    size_t n = model->state_count;
     if (!(found > bracket->lower) && *best != NULL)
         return;
     if (*best == NULL)
         *best = TC_NEW(arena, double, n);
-    memcpy(*best, x, n * sizeof *x);
+    tc_copy_point(model, *best, x);
     bracket->lower = fmax(bracket->lower, found);
     bracket->witness = (tc_witness){.count = n, .values = *best};
 }
@@ -168,10 +207,10 @@ static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *
     void (*const fills[])(const tc_model *, double *) = {NULL, NULL, tc_fill_upper, tc_fill_lower, tc_fill_middle};
     double *settled = TC_NEW(g->arena, double, n + 1);
     tc_guess_vertex(s, x);
-    memcpy(settled, x, n * sizeof *x);
+    tc_copy_point(s->model, settled, x);
     tc_guess_other_vertex(s, settled);
     if (vertex != NULL)
-        memcpy(vertex, x, n * sizeof *x);
+        tc_copy_point(s->model, vertex, x);
     norm_attempt a = {.streams = s, .gather = g};
     size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 3 : sizeof fills / sizeof *fills;
     for (size_t i = 0; i < tries; i++) {
@@ -180,14 +219,14 @@ static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *
         if (fills[i] != NULL)
             fills[i](s->model, x);
         else if (i == 1)
-            memcpy(x, settled, n * sizeof *x);
+            tc_copy_point(s->model, x, settled);
         if (i == 1 && !s->has_coords)
             continue; /* nothing to settle */
         tc_progress(s->monitor, "Lipschitz constants of g", 0.4 + 0.12 * (double)i);
         a.want_norm2 = true;
         double norm2 = evaluate_at(&a, x);
-        keep(&bracket[0], &best[0], g->column_sum, x, s->arena, n);
-        keep(&bracket[1], &best[1], norm2, x, s->arena, n);
+        keep(&bracket[0], &best[0], g->column_sum, x, s->arena, s->model);
+        keep(&bracket[1], &best[1], norm2, x, s->arena, s->model);
     }
     for (int p = 0; p < 2; p++) {
         a.want_norm2 = p == 1;
@@ -206,6 +245,7 @@ void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vert
     gather g = {.arena = s->arena, .row_sums = TC_NEW(s->arena, double, rows)};
     g.grams = rows <= TC_GRAM_LIMIT ? tc_grams_new(s->arena, rows) : NULL;
     tc_progress(s->monitor, "Lipschitz constants of g", 0);
+    s->carry = g.grams != NULL ? carry : NULL;
     tc_streams_outer_box(s);
     reset(&g, rows, false);
     if (!tc_streams_columns(s, NULL, take_column, &g)) {
@@ -215,6 +255,7 @@ void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vert
     bracket[0].upper = isnan(g.column_sum) ? (double)INFINITY : g.column_sum;
     bracket[1].upper = norm_upper(&g, rows);
     find_lower(s, &g, bracket, vertex);
+    s->carry = NULL;
     tc_streams_outer_box(s);
 }
 

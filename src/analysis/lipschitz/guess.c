@@ -110,7 +110,7 @@ static void pull_all(tc_streams *s, pull_pass step) {
 static void spread_pulls(tc_streams *s, tc_family_stream *f) {
     size_t plain = tc_plain_member(f);
     size_t next = 0;
-    for (size_t k = 0; f->alike && k < f->family->count; k++) {
+    for (size_t k = f->family->known_first; f->alike && k < f->family->known_end; k++) {
         while (next < f->singled_count && f->singled[next].member < k)
             next++;
         bool is_named = next < f->singled_count && f->singled[next].member == k;
@@ -157,10 +157,24 @@ void tc_guess_other_vertex(tc_streams *s, double *x) {
     tc_arena_rewind(s->arena, mark);
 }
 
+/* Members that are known, and those that stand for others. */
+static void clear(const tc_streams *s, double *x) {
+    for (size_t k = 0; k < s->model->family_count; k++) {
+        const tc_family *family = s->families[k].family;
+        size_t plain = tc_plain_member(&s->families[k]);
+        for (size_t c = 0; c < family->dim; c++) {
+            memset(x + tc_coord_of(family, family->known_first, c), 0,
+                   (family->known_end - family->known_first) * sizeof *x);
+            if (plain < family->count)
+                x[tc_coord_of(family, plain, c)] = 0;
+        }
+    }
+}
+
 void tc_guess_vertex(tc_streams *s, double *x) {
     tc_mark mark = tc_arena_mark(s->arena);
     s->pulls = x; /* in the memory of the result */
-    memset(x, 0, s->model->state_count * sizeof *x);
+    clear(s, x);
     s->input_pulls = TC_NEW(s->arena, double, s->derivatives->input_count + 1);
     pull_all(s, PULL_OWN);
     if (s->curved)
@@ -169,7 +183,7 @@ void tc_guess_vertex(tc_streams *s, double *x) {
         tc_family_stream *f = &s->families[k];
         spread_pulls(s, f);
         for (size_t c = 0; c < f->family->dim; c++) {
-            for (size_t i = 0; i < f->family->count; i++) {
+            for (size_t i = f->family->known_first; i < f->family->known_end; i++) {
                 double *at = &x[tc_coord_of(f->family, i, c)];
                 tc_interval range = tc_public_range(f->family, i, c);
                 *at = *at >= 0 ? range.hi : range.lo;

@@ -74,6 +74,39 @@ void tc_grams_clear(tc_grams *grams, bool lower_only) {
     grams->lower_only = lower_only;
 }
 
+static void new_intervals(tc_grams *grams) {
+    grams->low = gram_new(grams->arena, grams->rows);
+    grams->high = gram_new(grams->arena, grams->rows);
+    grams->middle = gram_new(grams->arena, grams->rows);
+    grams->radius = gram_new(grams->arena, grams->rows);
+}
+
+void tc_grams_carry(tc_grams *grams, void (*carry)(void *, void *, size_t), void *context) {
+    size_t bytes = grams->rows * grams->rows * sizeof(double);
+    struct {
+        double terms, squares, radius_squares;
+        uint64_t on_page, has_intervals, rounded[GRAMS];
+    } facts = {grams->terms, grams->squares, grams->radius_squares, grams->on_page, grams->has_intervals, {0}};
+    tc_gram *all[GRAMS];
+    if (grams->low.head == NULL)
+        new_intervals(grams);
+    list_grams(grams, all);
+    for (size_t g = 0; g < GRAMS; g++)
+        facts.rounded[g] = all[g]->rounded;
+    carry(context, &facts, sizeof facts);
+    for (size_t g = 0; g < GRAMS; g++) {
+        carry(context, all[g]->head, bytes);
+        carry(context, all[g]->tail, bytes);
+        carry(context, all[g]->page, bytes);
+        all[g]->rounded = facts.rounded[g] != 0;
+    }
+    grams->terms = facts.terms;
+    grams->squares = facts.squares;
+    grams->radius_squares = facts.radius_squares;
+    grams->on_page = (size_t)facts.on_page;
+    grams->has_intervals = facts.has_intervals != 0;
+}
+
 /* Adds the pages to the sums. */
 static void turn_page(tc_grams *grams) {
     tc_gram *all[GRAMS];
@@ -139,12 +172,8 @@ static bool bounding_ends(tc_interval x, tc_interval y, bool same, double low[2]
 static void add_intervals(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values,
                           const split *middle, const split *radius) {
     bool exact = grams->terms < EXACT_COLUMNS;
-    if (grams->low.head == NULL) {
-        grams->low = gram_new(grams->arena, grams->rows);
-        grams->high = gram_new(grams->arena, grams->rows);
-        grams->middle = gram_new(grams->arena, grams->rows);
-        grams->radius = gram_new(grams->arena, grams->rows);
-    }
+    if (grams->low.head == NULL)
+        new_intervals(grams);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j <= i; j++) {
             size_t at = place_of(grams, rows[i], rows[j]);

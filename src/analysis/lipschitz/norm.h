@@ -42,6 +42,8 @@ tc_grams *tc_grams_new(tc_arena *arena, size_t rows);
 void tc_grams_clear(tc_grams *grams, bool lower_only);
 /* A column that occurs `weight` times (a whole number), with count entries in the given rows, each once. */
 void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values);
+/* Gives all that was added so far to carry, which may put something else in its place: bytes, and their number. */
+void tc_grams_carry(tc_grams *grams, void (*carry)(void *, void *, size_t), void *context);
 double tc_grams_upper(tc_arena *arena, tc_grams *grams); /* of |J|_2, for every J within the bounds */
 double tc_grams_lower(tc_arena *arena, tc_grams *grams);
 

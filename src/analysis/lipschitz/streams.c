@@ -1,5 +1,7 @@
 #include "analysis/lipschitz/streams.h"
 
+#include "model/spread.h"
+
 #include "base/search.h"
 
 #include <stdlib.h>
@@ -307,8 +309,9 @@ static bool choose_members(tc_family_stream *f, size_t *cursor, bool grouped) {
     tc_batch *batch = f->batch;
     batch->lanes = 0;
     if (!grouped || !f->alike) {
-        for (; *cursor < f->family->count && batch->lanes < TC_LANES; ++*cursor, batch->lanes++) {
-            batch->members[batch->lanes] = *cursor;
+        size_t known = f->family->known_end - f->family->known_first;
+        for (; *cursor < known && batch->lanes < TC_LANES; ++*cursor, batch->lanes++) {
+            batch->members[batch->lanes] = f->family->known_first + *cursor;
             batch->weight[batch->lanes] = 1;
         }
         return batch->lanes > 0;
@@ -407,7 +410,10 @@ static void sums_between(tc_streams *s, const double *lower, const double *upper
         sums[r] = tc_point(0);
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
-        size_t cursor = 0;
+        size_t cursor = 0, bytes = s->model->sum_count * sizeof *sums;
+        bool one_by_one = f->derivatives->body_count > 0 && !(lower == NULL && f->alike);
+        if (one_by_one)
+            tc_fold_begin(f->family, sums, bytes);
         while (f->derivatives->body_count > 0 && choose_members(f, &cursor, lower == NULL)) {
             tc_batch *batch = f->batch;
             tc_batch_load_data(batch);
@@ -424,6 +430,8 @@ static void sums_between(tc_streams *s, const double *lower, const double *upper
                 }
             }
         }
+        if (one_by_one)
+            tc_fold_end(f->family, sums, bytes);
     }
 }
 
@@ -534,6 +542,11 @@ static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink
         size_t cursor = 0;
         if (f->term_count == 0 && f->singled_count == 0)
             continue;
+        bool carried = f->family->is_spread && !(grouped && x == NULL && f->alike);
+        if (carried && s->carry == NULL)
+            tc_raise(s->arena, TC_INTERNAL); /* tc_spreads keeps such problems whole */
+        if (carried)
+            s->carry(context, f->family, true);
         while (tc_streams_next(s, k, &cursor, grouped, x, false)) {
             if (tc_interrupted(s->monitor))
                 return false;
@@ -552,6 +565,8 @@ static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink
                 }
             }
         }
+        if (carried)
+            s->carry(context, f->family, false);
     }
     return true;
 }

@@ -70,6 +70,9 @@ typedef struct tc_streams {
     tc_interval *column_values;
     uint32_t stamp_now;
     double *pulls, *input_pulls; /* while a vertex is guessed; NULL otherwise */
+    /* Where columns of a spread family are taken one by one: gives a sink's context from rank to rank, before and
+     * after. */
+    void (*carry)(void *context, const tc_family *family, bool begins);
 } tc_streams;
 
 typedef struct tc_column_view {

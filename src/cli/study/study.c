@@ -92,7 +92,7 @@ static tc_status load_here(tc_study *study, const char *path) {
     tacit_source source = {
         .size = sizeof source, .path = is_input ? "<stdin>" : path, .interrupted = is_interrupted, .context = study};
     study->path = source.path;
-    tacit_status status = tc_problem_make(&source, is_input, &study->problem, &message);
+    tacit_status status = tc_problem_make(&source, is_input, study->spread, &study->problem, &message);
     if (study->problem != NULL)
         tc_arena_on_free(study->cli->arena, free_problem, study->problem);
     if (message != NULL)

@@ -111,7 +111,9 @@ static tc_family *family_of(const some *s, const tc_family *whole) {
     tc_family *made = TC_NEW(s->arena, tc_family, 1);
     *made = *whole;
     made->count = made->held_end = s->count;
-    made->held_first = 0;
+    made->held_first = made->known_first = 0;
+    made->known_end = made->count;
+    made->is_spread = false;
     made->columns = TC_NEW(s->arena, tc_column, whole->column_count);
     for (size_t d = 0; d < whole->column_count; d++) {
         made->columns[d] = whole->columns[d];

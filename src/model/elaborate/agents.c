@@ -15,6 +15,12 @@ const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *blo
 
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
+static void know(tc_family *family, tc_known known) {
+    family->known_first = known.first;
+    family->known_end = known.end;
+    family->is_spread = known.is_spread;
+}
+
 static void head_from_data(tc_elaborator *elaborator, tc_agents_block *block) {
     const tc_statement *statement = block->statement;
     tc_family *family = family_of(elaborator, block);
@@ -44,6 +50,7 @@ static void head_from_data(tc_elaborator *elaborator, tc_agents_block *block) {
         block->column_known[part] = TC_NEW(elaborator->arena, bool, table->column_count);
     }
     family->count = table->rows;
+    know(family, table->known);
     family->member_names = table->names;
     family->column_count = block->column_capacity = table->value_count;
     family->columns = TC_NEW(elaborator->arena, tc_column, table->value_count);
@@ -72,6 +79,7 @@ static void head_from_range(tc_elaborator *elaborator, tc_agents_block *block) {
     block->broken = false;
     block->index = binder->name;
     family_of(elaborator, block)->count = (size_t)last;
+    know(family_of(elaborator, block), tc_known_rows((size_t)last, elaborator->limits->whole));
 }
 
 /* A member's row of its family's data, in a file of its own: columns of one number. */
@@ -111,6 +119,7 @@ void tc_elaborate_head(tc_elaborator *elaborator, tc_agents_block *block, tc_spa
     *family = (tc_family){.name = statement->name->text,
                           .is_family = statement->is_family,
                           .count = 1,
+                          .known_end = 1,
                           .objective = TC_NO_EXPR,
                           .declared_objective = {.value = NAN},
                           .declared_jacobian = {{.value = NAN}, {.value = NAN}},
@@ -130,18 +139,20 @@ void tc_elaborate_head(tc_elaborator *elaborator, tc_agents_block *block, tc_spa
 
 static bool all_finite(tc_elaborator *elaborator, const tc_agents_block *block, tc_coef coef, tc_span span,
                        const char *what) {
-    size_t members = coef.column != NULL ? family_of(elaborator, block)->count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (isfinite(tc_coef_at(coef, k)))
+    const tc_family *family = family_of(elaborator, block);
+    bool varies = coef.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+        good = isfinite(tc_coef_at(coef, k));
+        if (good)
             continue;
-        if (coef.column != NULL)
+        if (varies)
             tc_error(elaborator->diagnostics, span, "%s is not a finite number for %s", what,
                      tc_member_text(elaborator, block, k));
         else
             tc_error(elaborator->diagnostics, span, "%s is not a finite number", what);
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *value, size_t count,
@@ -189,19 +200,20 @@ tc_coef *tc_public_coefs(tc_elaborator *elaborator, tc_agents_block *block, cons
 
 static bool check_box(tc_elaborator *elaborator, const tc_agents_block *block, const tc_statement *statement,
                       tc_coef lower, tc_coef upper) {
-    bool varies = lower.column != NULL || upper.column != NULL;
-    size_t members = varies ? family_of(elaborator, block)->count : 1;
-    for (size_t k = 0; k < members; k++) {
+    const tc_family *family = family_of(elaborator, block);
+    bool varies = lower.column != NULL || upper.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
         double low = tc_coef_at(lower, k), high = tc_coef_at(upper, k);
-        if (low <= high)
+        good = low <= high;
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, tc_span_join(statement->lower->span, statement->upper->span),
                  "the box of '%s'%s%s is empty: the lower bound %.17g is above the upper bound %.17g",
                  statement->name->text, varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "", low,
                  high);
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 static bool elaborate_state(tc_elaborator *elaborator, tc_agents_block *block, tc_local *local) {
@@ -293,18 +305,18 @@ static bool check_inside(tc_elaborator *elaborator, const tc_agents_block *block
                          tc_coef point, size_t component, const char *what) {
     const tc_family *family = family_of(elaborator, block);
     tc_coef lower = family->lower[component], upper = family->upper[component];
-    bool varies = point.column != NULL || lower.column != NULL || upper.column != NULL;
-    size_t members = varies ? family->count : 1;
-    for (size_t k = 0; k < members; k++) {
+    bool varies = point.column != NULL || lower.column != NULL || upper.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
         double x = tc_coef_at(point, k);
-        if (x >= tc_coef_at(lower, k) && x <= tc_coef_at(upper, k))
+        good = x >= tc_coef_at(lower, k) && x <= tc_coef_at(upper, k);
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, statement->value->span,
                  "%s%s%s leaves the box: %.17g is outside of [%.17g, %.17g]", what, varies ? " for " : "",
                  varies ? tc_member_text(elaborator, block, k) : "", x, tc_coef_at(lower, k), tc_coef_at(upper, k));
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 /* slater p = ... within r: the room around the Slater point. */
@@ -318,12 +330,16 @@ static void elaborate_room(tc_elaborator *elaborator, tc_agents_block *block, co
     tc_coef *coefs = tc_elaborate_coefs(elaborator, block, &value, variable->length, statement->other->span, what);
     for (size_t c = 0; coefs != NULL && c < variable->length; c++) {
         family->room[variable->first + c] = coefs[c];
-        for (size_t k = 0; k < (coefs[c].column != NULL ? family->count : 1); k++)
-            if (!(tc_coef_at(coefs[c], k) >= 0)) {
+        bool varies = coefs[c].column != NULL, good = true;
+        tc_told before = tc_told_so_far(elaborator->diagnostics);
+        for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+            good = tc_coef_at(coefs[c], k) >= 0;
+            if (!good)
                 tc_error(elaborator->diagnostics, statement->other->span, "%s must not be negative, but this is %.17g",
                          what, tc_coef_at(coefs[c], k));
-                return;
-            }
+        }
+        if (!tc_agreed(elaborator->diagnostics, family, before, good))
+            return;
     }
 }
 
@@ -360,7 +376,7 @@ static tc_coef clipped_zero(tc_elaborator *elaborator, const tc_family *family, 
     if (lower.column == NULL && upper.column == NULL)
         return (tc_coef){.value = fmin(fmax(0, lower.value), upper.value)};
     double *column = TC_NEW(elaborator->arena, double, family->count);
-    for (size_t k = 0; k < family->count; k++)
+    for (size_t k = family->known_first; k < family->known_end; k++)
         column[k] = fmin(fmax(0, tc_coef_at(lower, k)), tc_coef_at(upper, k));
     return (tc_coef){.column = column};
 }
@@ -408,15 +424,16 @@ static void elaborate_gap(tc_elaborator *elaborator, tc_agents_block *block, con
     if (coef == NULL)
         return;
     family->gap = *coef;
-    size_t members = coef->column != NULL ? family->count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (tc_coef_at(*coef, k) >= 0)
+    bool varies = coef->column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+        good = tc_coef_at(*coef, k) >= 0;
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, statement->value->span, "a gap must not be negative, but this is %.17g%s%s",
-                 tc_coef_at(*coef, k), coef->column != NULL ? " for " : "",
-                 coef->column != NULL ? tc_member_text(elaborator, block, k) : "");
-        return;
+                 tc_coef_at(*coef, k), varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "");
     }
+    (void)tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block) {

@@ -198,7 +198,10 @@ static bool is_missing(tc_elaborator *elaborator, const tc_statement *statement)
 static tc_csv_source file_source(tc_elaborator *elaborator, const tc_statement *statement) {
     const char *problem = elaborator->model->source.path;
     const char *slash = strrchr(problem, '/');
-    tc_csv_source source = {.path = statement->path, .span = statement->path_span, .monitor = elaborator->monitor};
+    tc_csv_source source = {.path = statement->path,
+                            .span = statement->path_span,
+                            .monitor = elaborator->monitor,
+                            .whole = elaborator->limits->whole};
     if (statement->is_given)
         source.path = "given";
     else if (statement->path[0] != '/' && slash != NULL)

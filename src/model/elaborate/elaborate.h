@@ -12,6 +12,7 @@
 typedef struct tc_limits {
     size_t nodes;  /* of the DAG */
     bool no_files; /* data files are not read (for fuzzing) */
+    bool whole;    /* every rank knows the data of all members */
 } tc_limits;
 
 /* Fills the model; errors are counted in diagnostics. */

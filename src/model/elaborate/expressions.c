@@ -112,17 +112,19 @@ struct tc_derived_column {
 
 static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block, const index_range *subscript,
                          size_t extent, tc_span span) {
-    size_t members = elaborator->model->families[block->number].count;
-    for (size_t k = 0; k < members; k++) {
+    const tc_family *family = &elaborator->model->families[block->number];
+    bool good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = family->known_first; good && k < family->known_end; k++) {
         double place = tc_coef_at(subscript->places, k);
-        if (place >= 1 && place <= (double)extent && place == floor(place))
+        good = place >= 1 && place <= (double)extent && place == floor(place);
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, span,
                  "this index is %.17g for %s, but must be a whole number between 1 and %zu", place,
                  tc_member_text(elaborator, block, k), extent);
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, size_t extent,
@@ -186,15 +188,15 @@ static tc_expr gather(tc_elaborator *elaborator, tc_agents_block *block, const t
             known->varying[1] == subscripts[1].varying)
             return known->leaf;
     }
-    size_t members = elaborator->model->families[block->number].count;
-    double *column = TC_NEW(elaborator->arena, double, members);
+    const tc_family *family = &elaborator->model->families[block->number];
+    double *column = TC_NEW(elaborator->arena, double, family->count);
     tc_coef *elements = NULL;
     if (!base->is_number) {
         elements = TC_NEW(elaborator->arena, tc_coef, base->rows * base->columns);
         for (size_t e = 0; e < base->rows * base->columns; e++)
             elements[e] = tc_coef_of(elaborator, block, base->nodes[e]);
     }
-    for (size_t k = 0; k < members; k++) {
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         size_t place = place_of(base, subscripts, i, j, k);
         column[k] = base->is_number ? base->numbers[place] : tc_coef_at(elements[place], k);
     }
@@ -301,14 +303,18 @@ static size_t inner_sum(tc_elaborator *elaborator, uint32_t family, tc_expr body
 
 /* One element of a body, summed over all members; a number where no state has an effect. */
 static tc_value sum_element(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *body, size_t i) {
-    size_t members = elaborator->model->families[block->number].count;
+    const tc_family *family = &elaborator->model->families[block->number];
     tc_expr node = tc_value_node_at(&elaborator->values, body, i);
     if (!tc_is_without_states(elaborator, block, node))
         return tc_value_node(tc_sum(elaborator->dag, inner_sum(elaborator, block->number, node)));
     tc_coef coef = tc_coef_of(elaborator, block, node);
-    double sum = coef.column == NULL ? coef.value * (double)members : 0;
-    for (size_t k = 0; coef.column != NULL && k < members; k++)
+    if (coef.column == NULL)
+        return tc_value_number(coef.value * (double)family->count);
+    double sum = 0;
+    tc_fold_begin(family, &sum, sizeof sum);
+    for (size_t k = family->known_first; k < family->known_end; k++)
         sum += coef.column[k];
+    tc_fold_end(family, &sum, sizeof sum);
     return tc_value_number(sum);
 }
 

@@ -72,18 +72,20 @@ static bool data_passes(tc_elaborator *elaborator, tc_expr node, tc_demand_kind 
     const tc_agents_block *block = &elaborator->blocks[n->family == UINT32_MAX ? 0 : n->family];
     tc_demand_of(elaborator, block, node, kind, span);
     tc_coef coef = tc_coef_of(elaborator, block, node);
-    size_t members = coef.column != NULL ? elaborator->model->families[block->number].count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (!is_bad(tc_coef_at(coef, k), kind))
+    const tc_family *family = &elaborator->model->families[block->number];
+    bool varies = coef.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+        good = !is_bad(tc_coef_at(coef, k), kind);
+        if (good)
             continue;
-        if (coef.column != NULL)
+        if (varies)
             tc_error(elaborator->diagnostics, span, "%s, but this is %.17g for %s", problem, coef.column[k],
                      tc_member_text(elaborator, block, k));
         else
             tc_error(elaborator->diagnostics, span, "%s, but this is %.17g", problem, coef.value);
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 static bool all_pass(tc_elaborator *elaborator, const tc_value *value, tc_demand_kind kind, tc_span span,
@@ -472,11 +474,11 @@ static tc_value fold(const function_call *c, const tc_value *all, tc_number_func
     const tc_scope *general = tc_general_scope(c->scope);
     if (general == NULL)
         return tc_value_broken();
-    size_t members = elaborator->model->families[general->block->number].count;
-    double *column = TC_NEW(elaborator->arena, double, members);
+    const tc_family *family = &elaborator->model->families[general->block->number];
+    double *column = TC_NEW(elaborator->arena, double, family->count);
     for (size_t i = 0; i < all->rows; i++) {
         tc_coef coef = tc_coef_of_value(elaborator, general->block, all, i);
-        for (size_t k = 0; k < members; k++) {
+        for (size_t k = family->known_first; k < family->known_end; k++) {
             double before = i > 0 ? column[k] : first;
             column[k] = i == 0 && !from_first ? tc_coef_at(coef, k) : step(before, tc_coef_at(coef, k));
         }
@@ -539,12 +541,13 @@ static tc_value as_columns(const function_call *c, tc_value value) {
     const tc_scope *general = tc_general_scope(c->scope);
     if (general == NULL)
         return tc_value_broken();
-    size_t count = tc_value_count(&value), members = elaborator->model->families[general->block->number].count;
+    const tc_family *family = &elaborator->model->families[general->block->number];
+    size_t count = tc_value_count(&value);
     tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
     for (size_t i = 0; i < count; i++) {
         tc_coef coef = tc_coef_of_value(elaborator, general->block, &value, i);
-        double *column = TC_NEW(elaborator->arena, double, members);
-        for (size_t k = 0; k < members; k++)
+        double *column = TC_NEW(elaborator->arena, double, family->count);
+        for (size_t k = family->known_first; k < family->known_end; k++)
             column[k] = tc_coef_at(coef, k);
         tc_value source = tc_value_node(tc_value_node_at(&elaborator->values, &value, i));
         nodes[i] = tc_new_column(elaborator, general->block, column, &source, value.secret != NULL);
@@ -591,12 +594,13 @@ static tc_value each_constant(const function_call *c, tc_number_function *step) 
     const tc_scope *general = tc_general_scope(c->scope);
     if (general == NULL)
         return tc_value_broken();
-    size_t count = tc_value_count(a), members = c->elaborator->model->families[general->block->number].count;
+    const tc_family *family = &c->elaborator->model->families[general->block->number];
+    size_t count = tc_value_count(a);
     tc_expr *nodes = TC_NEW(c->elaborator->arena, tc_expr, count);
     for (size_t i = 0; i < count; i++) {
         tc_coef coef = tc_coef_of_value(c->elaborator, general->block, a, i);
-        double *column = TC_NEW(c->elaborator->arena, double, members);
-        for (size_t k = 0; k < members; k++)
+        double *column = TC_NEW(c->elaborator->arena, double, family->count);
+        for (size_t k = family->known_first; k < family->known_end; k++)
             column[k] = step(tc_coef_at(coef, k), 0);
         tc_value source = tc_value_node(tc_value_node_at(&c->elaborator->values, a, i));
         nodes[i] = tc_new_column(c->elaborator, general->block, column, &source, a->secret != NULL);

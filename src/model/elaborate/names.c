@@ -75,7 +75,7 @@ static tc_value ranged_param(tc_elaborator *elaborator, tc_agents_block *block, 
     }
     for (size_t c = 0; !local->has_columns && c < tc_value_count(numbers); c++) {
         double *values = TC_NEW(elaborator->arena, double, family->count);
-        for (size_t k = 0; k < family->count; k++)
+        for (size_t k = family->known_first; k < family->known_end; k++)
             values[k] = tc_value_number_at(numbers, c);
         tc_expr leaf = tc_new_column(elaborator, block, values, NULL, true);
         size_t column = (size_t)elaborator->dag->nodes[leaf].u.index;
@@ -164,6 +164,15 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
     return value;
 }
 
+/* One rank may know it. */
+static double number_of_member(tc_elaborator *elaborator, const tc_scope *scope, const double *values) {
+    const tc_family *family = &elaborator->model->families[scope->block->number];
+    double number =
+        scope->member >= family->known_first && scope->member < family->known_end ? values[scope->member] : 0;
+    tc_from_member(family, scope->member, &number, sizeof number);
+    return number;
+}
+
 static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, size_t column) {
     const tc_definition *data = scope->block->data;
     const tc_table_column *facts = &data->table->columns[column];
@@ -176,7 +185,7 @@ static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, s
     if (scope->member != SIZE_MAX) {
         double *numbers = TC_NEW(elaborator->arena, double, facts->length);
         for (size_t c = 0; c < facts->length; c++)
-            numbers[c] = data->table->values[facts->first + c][scope->member];
+            numbers[c] = number_of_member(elaborator, scope, data->table->values[facts->first + c]);
         value = facts->is_vector ? tc_value_numbers(numbers, 1, facts->length, 1) : tc_value_number(numbers[0]);
     } else {
         tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, facts->length);
@@ -197,9 +206,9 @@ static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
         return tc_value_number((double)scope->member + 1);
     tc_agents_block *block = scope->block;
     if (block->index_column == SIZE_MAX) {
-        size_t count = elaborator->model->families[block->number].count;
-        double *values = TC_NEW(elaborator->arena, double, count);
-        for (size_t k = 0; k < count; k++)
+        const tc_family *family = &elaborator->model->families[block->number];
+        double *values = TC_NEW(elaborator->arena, double, family->count);
+        for (size_t k = family->known_first; k < family->known_end; k++)
             values[k] = (double)k + 1;
         tc_expr leaf = tc_new_column(elaborator, block, values, NULL, false);
         block->index_column = (size_t)elaborator->dag->nodes[leaf].u.index;
@@ -545,15 +554,15 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
         return (tc_coef){.value = root->u.value};
     if (root->op == TC_DATA)
         return (tc_coef){.column = family->columns[root->u.index].values, .made_of = expression + 1};
-    size_t members = root->has_data ? family->count : 1;
-    double *column = TC_NEW(elaborator->arena, double, members);
+    size_t end = tc_end_known(family, root->has_data);
+    double *column = TC_NEW(elaborator->arena, double, root->has_data ? family->count : 1);
     prepare_walk(elaborator); /* before the mark: it outlives this function */
     tc_mark mark = tc_arena_mark(elaborator->arena);
     size_t count;
     tc_expr *nodes = tc_nodes_under(elaborator, expression, &count);
     double *work = TC_NEW(elaborator->arena, double, count *LANES);
-    for (size_t first = 0; first < members; first += LANES) {
-        size_t lanes = members - first < LANES ? members - first : LANES;
+    for (size_t first = tc_first_known(family, root->has_data); first < end; first += LANES) {
+        size_t lanes = end - first < LANES ? end - first : LANES;
         evaluate(dag, family, nodes, count, elaborator->places, work, first, lanes);
         memcpy(column + first, work + (count - 1) * LANES, lanes * sizeof *column);
     }
@@ -587,19 +596,20 @@ static size_t place_of(const idle_walk *w, tc_expr e) {
 /* Whether an expression of data is 0 for all members, or for some. */
 static bool has_zero(const idle_walk *w, tc_expr e, bool for_all) {
     tc_elaborator *elaborator = w->elaborator;
-    size_t count, members = elaborator->dag->nodes[e].has_data ? w->family->count : 1;
+    bool varies = elaborator->dag->nodes[e].has_data;
+    size_t count, end = tc_end_known(w->family, varies);
     tc_mark mark = tc_arena_mark(elaborator->arena);
     const tc_expr *nodes = tc_nodes_under(elaborator, e, &count);
     double *work = TC_NEW(elaborator->arena, double, count *LANES), *last = work + (count - 1) * LANES;
     bool zero = for_all;
-    for (size_t first = 0; first < members && zero == for_all; first += LANES) {
-        size_t lanes = members - first < LANES ? members - first : LANES;
+    for (size_t first = tc_first_known(w->family, varies); first < end && zero == for_all; first += LANES) {
+        size_t lanes = end - first < LANES ? end - first : LANES;
         evaluate(elaborator->dag, w->family, nodes, count, elaborator->places, work, first, lanes);
         for (size_t lane = 0; lane < lanes && zero == for_all; lane++)
             zero = last[lane] == 0;
     }
     tc_arena_rewind(elaborator->arena, mark);
-    return zero;
+    return for_all ? tc_for_all(w->family, zero) : tc_for_some(w->family, zero);
 }
 
 static bool is_zero(const idle_walk *w, tc_expr e) {

@@ -37,20 +37,24 @@ void tc_check_public_set(tc_elaborator *elaborator, tc_agents_block *block, cons
         return;
     }
     piece->is_public = true;
-    for (size_t k = 0; k < family->count; k++) {
+    bool good = true;
+    tc_told told = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = family->known_first; good && k < family->known_end; k++) {
         double least = least_of(family, piece, k), bound = tc_coef_at(piece->radius, k);
-        if (least <= bound && isfinite(bound))
-            continue;
-        tc_error(elaborator->diagnostics, statement->span, "no state in the box of %s keeps to this public set",
-                 tc_member_text(elaborator, block, k));
-        return;
+        good = least <= bound && isfinite(bound);
+        if (!good)
+            tc_error(elaborator->diagnostics, statement->span, "no state in the box of %s keeps to this public set",
+                     tc_member_text(elaborator, block, k));
     }
+    (void)tc_agreed(elaborator->diagnostics, family, told, good);
 }
 
 void tc_check_public_slater(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *slater) {
     const tc_family *family = &elaborator->model->families[block->number];
     const tc_set_piece *piece = tc_public_set(family);
-    for (size_t k = 0; piece != NULL && k < family->count; k++) {
+    bool good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = family->known_first; piece != NULL && good && k < family->known_end; k++) {
         double sum = 0, bound = tc_coef_at(piece->radius, k), size = fabs(bound);
         for (size_t c = 0; c < piece->count; c++) {
             double a = tc_coef_at(piece->center[c], k), part = a * tc_coef_at(family->slater[piece->first + c], k);
@@ -58,11 +62,12 @@ void tc_check_public_slater(tc_elaborator *elaborator, tc_agents_block *block, c
             sum += part + room;
             size += fabs(part) + room;
         }
-        if (sum <= bound + SLACK * size)
+        good = sum <= bound + SLACK * size;
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, slater->span, "the Slater point of %s leaves the public set",
                  tc_member_text(elaborator, block, k));
         tc_note(elaborator->diagnostics, piece->span, "the public set is here");
-        return;
     }
+    (void)tc_agreed(elaborator->diagnostics, family, before, good);
 }

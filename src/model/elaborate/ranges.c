@@ -3,6 +3,7 @@
  * A datum is what an agent holds: columns of the family's data, of an agent's file, or a private parameter of the
  * block, whose numbers become columns (names.c). Each agent moves its own data into the range before anything is
  * computed from them, and tells nobody but its owner: whether it had to would tell more than the range does. */
+#include "base/ranks/ranks.h"
 #include "model/elaborate/elaborate.h"
 
 #include <math.h>
@@ -101,19 +102,20 @@ static bool count_components(tc_elaborator *elaborator, const tc_item *item, con
 
 static bool check_bounds(tc_elaborator *elaborator, const tc_agents_block *block, const tc_item *item, tc_coef lower,
                          tc_coef upper) {
-    bool varies = lower.column != NULL || upper.column != NULL;
-    size_t members = varies ? family_of(elaborator, block)->count : 1;
-    for (size_t k = 0; k < members; k++) {
+    const tc_family *family = family_of(elaborator, block);
+    bool varies = lower.column != NULL || upper.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
         double low = tc_coef_at(lower, k), high = tc_coef_at(upper, k);
-        if (low <= high)
+        good = low <= high;
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, tc_span_join(item->lower->span, item->upper->span),
                  "the range of '%s'%s%s is empty: the lower bound %.17g is above the upper bound %.17g",
                  item->datum.name->text, varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "", low,
                  high);
-        return false;
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 /* Moves one component of all members into the range. moved: by member, for what was moved before; the column itself
@@ -121,7 +123,7 @@ static bool check_bounds(tc_elaborator *elaborator, const tc_agents_block *block
 static void move_component(tc_elaborator *elaborator, tc_family *family, tc_datum *datum, size_t c, bool *moved) {
     tc_column *column = &family->columns[datum->columns[c]];
     double *own = NULL;
-    for (size_t k = 0; k < family->count; k++) {
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         double value = column->values[k];
         double lower = tc_coef_at(datum->lower[c], k), upper = tc_coef_at(datum->upper[c], k);
         double inside = value < lower ? lower : value > upper ? upper : value;
@@ -129,7 +131,8 @@ static void move_component(tc_elaborator *elaborator, tc_family *family, tc_datu
             continue;
         if (own == NULL) {
             own = TC_NEW(elaborator->arena, double, family->count);
-            memcpy(own, column->values, family->count * sizeof *own);
+            memcpy(own + family->known_first, column->values + family->known_first,
+                   (family->known_end - family->known_first) * sizeof *own);
         }
         own[k] = inside;
         if (datum->outside.members == 0)
@@ -141,11 +144,29 @@ static void move_component(tc_elaborator *elaborator, tc_family *family, tc_datu
         column->values = own;
 }
 
+/* Over all ranks: how many, and of the component in which one was met first, the first member. */
+static void gather_outside(const tc_family *family, tc_outside *outside) {
+    if (!family->is_spread)
+        return;
+    tc_outside first = {0};
+    size_t members = 0;
+    for (size_t r = 0; r < tc_ranks_count(); r++) {
+        tc_outside other = *outside;
+        tc_ranks_broadcast(&other, sizeof other, r);
+        if (other.members > 0 && (members == 0 || other.component < first.component))
+            first = other;
+        members += other.members;
+    }
+    *outside = first;
+    outside->members = members;
+}
+
 static void move_into_range(tc_elaborator *elaborator, tc_agents_block *block, tc_datum *datum) {
     tc_family *family = family_of(elaborator, block);
     bool *moved = TC_NEW(elaborator->arena, bool, family->count);
     for (size_t c = 0; c < datum->count; c++)
         move_component(elaborator, family, datum, c, moved);
+    gather_outside(family, &datum->outside);
 }
 
 static tc_datum *datum_named(tc_elaborator *elaborator, const tc_agents_block *block, const tc_name *name) {
@@ -204,30 +225,30 @@ static tc_coef within_range(tc_elaborator *elaborator, const tc_family *family, 
                             size_t c) {
     tc_coef lower = datum->lower[c], upper = datum->upper[c];
     bool varies = by.column != NULL || lower.column != NULL || upper.column != NULL, cut = false;
-    size_t members = varies ? family->count : 1;
-    double *column = TC_NEW(elaborator->arena, double, members);
-    for (size_t k = 0; k < members; k++) {
+    double *column = TC_NEW(elaborator->arena, double, varies ? family->count : 1);
+    for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
         double own = tc_coef_at(by, k), width = width_of(tc_coef_at(lower, k), tc_coef_at(upper, k));
         cut = cut || width < own;
         column[k] = fmin(own, width);
     }
-    if (!cut)
+    if (!tc_for_some(family, cut))
         return by;
     return varies ? (tc_coef){.column = column} : (tc_coef){.value = column[0]};
 }
 
 static bool is_positive(tc_elaborator *elaborator, const tc_agents_block *block, const tc_item *item, tc_coef by) {
-    size_t members = by.column != NULL ? family_of(elaborator, block)->count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (tc_coef_at(by, k) > 0)
+    const tc_family *family = family_of(elaborator, block);
+    bool varies = by.column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+        good = tc_coef_at(by, k) > 0;
+        if (good)
             continue;
         tc_error(elaborator->diagnostics, item->by->span,
                  "how far '%s' is protected must be positive, but this is %.17g%s%s", item->datum.name->text,
-                 tc_coef_at(by, k), by.column != NULL ? " for " : "",
-                 by.column != NULL ? tc_member_text(elaborator, block, k) : "");
-        return false;
+                 tc_coef_at(by, k), varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "");
     }
-    return true;
+    return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
 static void elaborate_protect(tc_elaborator *elaborator, tc_agents_block *block, const tc_item *item) {

@@ -154,32 +154,34 @@ static const char *for_member(const set_reader *reader, bool varies, size_t memb
 }
 
 static bool check_radius(const set_reader *reader, tc_coef radius, tc_span span, const char *what) {
-    size_t members = radius.column != NULL ? reader->family->count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (tc_coef_at(radius, k) >= 0)
-            continue;
-        tc_error(reader->elaborator->diagnostics, span, "%s must not be negative, but this is %.17g%s", what,
-                 tc_coef_at(radius, k), for_member(reader, radius.column != NULL, k));
-        return false;
+    bool varies = radius.column != NULL, good = true;
+    tc_told before = tc_told_so_far(reader->elaborator->diagnostics);
+    for (size_t k = tc_first_known(reader->family, varies); good && k < tc_end_known(reader->family, varies); k++) {
+        good = tc_coef_at(radius, k) >= 0;
+        if (!good)
+            tc_error(reader->elaborator->diagnostics, span, "%s must not be negative, but this is %.17g%s", what,
+                     tc_coef_at(radius, k), for_member(reader, varies, k));
     }
-    return true;
+    return tc_agreed(reader->elaborator->diagnostics, reader->family, before, good);
 }
 
 static bool check_order(const set_reader *reader, const tc_coef *lower, const tc_coef *upper, size_t count,
                         tc_span span) {
     for (size_t c = 0; c < count; c++) {
-        bool varies = lower[c].column != NULL || upper[c].column != NULL;
-        size_t members = varies ? reader->family->count : 1;
-        for (size_t k = 0; k < members; k++) {
+        bool varies = lower[c].column != NULL || upper[c].column != NULL, good = true;
+        tc_told before = tc_told_so_far(reader->elaborator->diagnostics);
+        for (size_t k = tc_first_known(reader->family, varies); good && k < tc_end_known(reader->family, varies); k++) {
             double low = tc_coef_at(lower[c], k), high = tc_coef_at(upper[c], k);
-            if (low <= high)
+            good = low <= high;
+            if (good)
                 continue;
             tc_error(reader->elaborator->diagnostics, span,
                      "this set is empty%s: the lower bound %.17g is above the upper "
                      "bound %.17g",
                      for_member(reader, varies, k), low, high);
-            return false;
         }
+        if (!tc_agreed(reader->elaborator->diagnostics, reader->family, before, good))
+            return false;
     }
     return true;
 }
@@ -199,31 +201,35 @@ static bool is_positive_definite(const tc_coef *matrix, size_t n, size_t member,
     return true;
 }
 
+static bool check_matrix_of(const set_reader *reader, const tc_coef *matrix, size_t n, tc_span span, bool varies,
+                            size_t member, double *work) {
+    for (size_t i = 0; i < n * n; i++) {
+        if (tc_coef_at(matrix[i], member) == tc_coef_at(matrix[i % n * n + i / n], member))
+            continue;
+        tc_error(reader->elaborator->diagnostics, span,
+                 "the matrix of an ellipsoid must be symmetric, but entries [%zu, %zu] "
+                 "and [%zu, %zu] differ%s",
+                 i / n + 1, i % n + 1, i % n + 1, i / n + 1, for_member(reader, varies, member));
+        return false;
+    }
+    if (is_positive_definite(matrix, n, member, work))
+        return true;
+    tc_error(reader->elaborator->diagnostics, span,
+             "the matrix of an ellipsoid must be positive definite, but this one "
+             "is not%s",
+             for_member(reader, varies, member));
+    return false;
+}
+
 static bool check_matrix(const set_reader *reader, const tc_coef *matrix, size_t n, tc_span span) {
-    bool varies = false;
+    bool varies = false, good = true;
     for (size_t i = 0; i < n * n; i++)
         varies = varies || matrix[i].column != NULL;
     double *work = TC_NEW(reader->elaborator->arena, double, n *n);
-    size_t members = varies ? reader->family->count : 1;
-    for (size_t k = 0; k < members; k++) {
-        for (size_t i = 0; i < n * n; i++) {
-            if (tc_coef_at(matrix[i], k) == tc_coef_at(matrix[i % n * n + i / n], k))
-                continue;
-            tc_error(reader->elaborator->diagnostics, span,
-                     "the matrix of an ellipsoid must be symmetric, but entries [%zu, %zu] "
-                     "and [%zu, %zu] differ%s",
-                     i / n + 1, i % n + 1, i % n + 1, i / n + 1, for_member(reader, varies, k));
-            return false;
-        }
-        if (!is_positive_definite(matrix, n, k, work)) {
-            tc_error(reader->elaborator->diagnostics, span,
-                     "the matrix of an ellipsoid must be positive definite, but this one "
-                     "is not%s",
-                     for_member(reader, varies, k));
-            return false;
-        }
-    }
-    return true;
+    tc_told before = tc_told_so_far(reader->elaborator->diagnostics);
+    for (size_t k = tc_first_known(reader->family, varies); good && k < tc_end_known(reader->family, varies); k++)
+        good = check_matrix_of(reader, matrix, n, span, varies, k, work);
+    return tc_agreed(reader->elaborator->diagnostics, reader->family, before, good);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
@@ -394,7 +400,7 @@ static tc_coef square_root(const set_reader *reader, tc_coef coef) {
     if (coef.column == NULL)
         return (tc_coef){.value = sqrt(coef.value)};
     double *column = TC_NEW(reader->elaborator->arena, double, reader->family->count);
-    for (size_t k = 0; k < reader->family->count; k++)
+    for (size_t k = reader->family->known_first; k < reader->family->known_end; k++)
         column[k] = sqrt(coef.column[k]);
     return (tc_coef){.column = column};
 }
@@ -430,16 +436,18 @@ static bool read_halfspace(const set_reader *reader, const affine_form *affine) 
         piece.center[affine->components[i] - piece.first] = coef;
         varies = varies && (coef.column != NULL || coef.value == 0);
     }
-    for (size_t k = 0; varies && k < reader->family->count; k++) {
-        bool all_zero = true;
+    bool good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = reader->family->known_first; varies && good && k < reader->family->known_end; k++) {
+        good = false;
         for (size_t c = 0; c < piece.count; c++)
-            all_zero = all_zero && tc_coef_at(piece.center[c], k) == 0;
-        if (all_zero) {
+            good = good || tc_coef_at(piece.center[c], k) != 0;
+        if (!good)
             tc_error(elaborator->diagnostics, reader->statement->span,
                      "all coefficients of this relation are zero for %s", tc_member_text(elaborator, reader->block, k));
-            return false;
-        }
     }
+    if (!tc_agreed(elaborator->diagnostics, reader->family, before, good))
+        return false;
     tc_expr bound = flip ? affine->constant : tc_neg(elaborator->dag, affine->constant);
     piece.radius = tc_coef_of(elaborator, reader->block, bound);
     add_piece(reader, piece);

@@ -407,15 +407,16 @@ static tc_coef declared_coef(tc_elaborator *elaborator, tc_agents_block *block, 
                                   "a declared constant");
     if (coef == NULL)
         return (tc_coef){.value = NAN};
-    size_t members = coef->column != NULL ? elaborator->model->families[block->number].count : 1;
-    for (size_t k = 0; k < members; k++) {
-        if (tc_coef_at(*coef, k) >= 0)
-            continue;
-        tc_error(elaborator->diagnostics, tree->span, "a Lipschitz constant must not be negative, but this is %.17g",
-                 tc_coef_at(*coef, k));
-        return (tc_coef){.value = NAN};
+    const tc_family *family = &elaborator->model->families[block != NULL ? block->number : 0];
+    bool varies = coef->column != NULL, good = true;
+    tc_told before = tc_told_so_far(elaborator->diagnostics);
+    for (size_t k = tc_first_known(family, varies); good && k < tc_end_known(family, varies); k++) {
+        good = tc_coef_at(*coef, k) >= 0;
+        if (!good)
+            tc_error(elaborator->diagnostics, tree->span,
+                     "a Lipschitz constant must not be negative, but this is %.17g", tc_coef_at(*coef, k));
     }
-    return *coef;
+    return tc_agreed(elaborator->diagnostics, family, before, good) ? *coef : (tc_coef){.value = NAN};
 }
 
 static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_agents_block *block,

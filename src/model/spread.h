@@ -1,0 +1,76 @@
+/* Data that are spread over ranks (base/ranks/ranks.h): of a large table or family each rank knows the rows of the
+ * members that it holds. What is found out about some rows is agreed upon here, so that all ranks go on alike. */
+#ifndef TC_MODEL_SPREAD_H
+#define TC_MODEL_SPREAD_H
+
+#include "model/syntax/diagnose.h"
+
+typedef struct tc_known { /* rows first .. end - 1 are this rank's; is_spread: other ranks have the others */
+    size_t first, end;
+    bool is_spread;
+} tc_known;
+
+/* What of so many rows this rank knows: small tables are known to all. (The analysis of small problems is exact, and
+ * needs all of them: analysis/duality.c.) */
+enum { TC_ROWS_KNOWN_TO_ALL = 50000 };
+tc_known tc_known_rows(size_t rows, bool whole);
+
+/* The known members of a family, or the one number that holds for all. */
+static inline bool tc_is_known(const tc_family *family, size_t member) {
+    return member >= family->known_first && member < family->known_end;
+}
+static inline size_t tc_first_known(const tc_family *family, bool varies) { return varies ? family->known_first : 0; }
+static inline size_t tc_end_known(const tc_family *family, bool varies) { return varies ? family->known_end : 1; }
+
+/* Where the messages were before something was checked. */
+typedef struct tc_told {
+    size_t errors, length;
+} tc_told;
+tc_told tc_told_so_far(const tc_diagnostics *diagnostics);
+
+/* Whether a check is passed on all ranks. Otherwise every rank has the messages of the one whose error comes first: the
+ * one with the smallest place, which is a row's or member's number, and of several the first rank. */
+bool tc_agreed_at(tc_diagnostics *diagnostics, tc_told before, bool good, uint64_t place);
+/* The same of a check of members in order, in which each rank stopped at its first error. No meeting where the family
+ * is not spread. */
+bool tc_agreed(tc_diagnostics *diagnostics, const tc_family *family, tc_told before, bool good);
+
+/* Whether a file is the same on all ranks. Otherwise, instead of what each said since then, all report who differs. */
+typedef struct tc_file_facts {
+    uint64_t is_there, bytes, rows, hash;
+} tc_file_facts;
+bool tc_same_file(tc_diagnostics *diagnostics, tc_told before, tc_span span, const char *path, tc_file_facts facts);
+
+/* Of a spread family: whether it is so for some member of some rank; for all members of all. */
+bool tc_for_some(const tc_family *family, bool here);
+bool tc_for_all(const tc_family *family, bool here);
+
+/* A number that is computed member after member: each rank goes on with what the rank before it has. Between the two
+ * calls stands a loop over the known members. After the second, all ranks have the result. */
+void tc_fold_begin(const tc_family *family, void *number, size_t size);
+void tc_fold_end(const tc_family *family, void *number, size_t size);
+
+/* The first rank for which it is so, in order of members; SIZE_MAX: none. */
+size_t tc_first_rank(const tc_family *family, bool here);
+/* The largest number over the members of all ranks, and of which member, where each rank has that of its own: of
+ * several the first. least: what is not larger than it is not taken. */
+void tc_largest_known(const tc_family *family, double least, double *largest, size_t *member);
+/* What one rank has found: gives it to all. */
+void tc_from_rank(const tc_family *family, size_t rank, void *bytes, size_t count);
+/* The sum over ranks. */
+size_t tc_sum_known(const tc_family *family, size_t here);
+
+/* What one member has, which one rank knows: gives it to all. */
+void tc_from_member(const tc_family *family, size_t member, void *bytes, size_t count);
+
+/* The states of the members that are known, from one point to another. */
+void tc_copy_point(const tc_model *model, double *to, const double *from);
+
+/* Whether a problem may be spread: otherwise it is loaded again, and every rank knows all data (spreads.c). */
+enum { TC_MOST_SPREAD_ROWS = 512 };
+bool tc_spreads(const tc_model *model);
+
+/* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal. */
+void tc_guard_unknown(const tc_model *model);
+
+#endif

@@ -1,0 +1,73 @@
+/* Which problems may be spread over ranks: those whose analysis goes over members in order, or needs one of them alone.
+ * Of the others every rank knows all data. */
+#include "model/spread.h"
+
+#include <string.h>
+
+static bool is_column(tc_coef coef) { return coef.column != NULL; }
+
+/* Whether an expression is affine in states, whatever the data are; affine is by place in nodes. */
+static bool is_affine_node(const tc_dag *dag, tc_expr e, const bool *affine) {
+    const tc_node *n = &dag->nodes[e];
+    if (!n->has_state)
+        return true;
+    switch ((int)n->op) {
+    case TC_STATE:
+    case TC_SUM:
+        return true;
+    case TC_ADD:
+    case TC_SUB:
+        return affine[n->a] && affine[n->b];
+    case TC_NEG:
+        return affine[n->a];
+    case TC_MUL:
+        return affine[n->a] && affine[n->b] && !(dag->nodes[n->a].has_state && dag->nodes[n->b].has_state);
+    case TC_DIV:
+        return affine[n->a] && !dag->nodes[n->b].has_state;
+    default: /* and coordinates: their members would stand apart */
+        return false;
+    }
+}
+
+static bool is_affine(const tc_model *model, tc_expr root) {
+    tc_mark mark = tc_arena_mark(model->arena);
+    size_t count;
+    const tc_expr *nodes = tc_reachable(model->arena, model->dag, &root, 1, &count);
+    bool *affine = TC_NEW(model->arena, bool, model->dag->count);
+    for (size_t i = 0; i < count; i++)
+        affine[nodes[i]] = is_affine_node(model->dag, nodes[i], affine);
+    bool found = affine[root];
+    tc_arena_rewind(model->arena, mark);
+    return found;
+}
+
+static bool has_kinks(const tc_model *model, tc_expr root) {
+    tc_mark mark = tc_arena_mark(model->arena);
+    size_t count;
+    bool found = false;
+    const tc_expr *nodes = tc_reachable(model->arena, model->dag, &root, 1, &count);
+    for (size_t i = 0; i < count; i++) {
+        unsigned op = model->dag->nodes[nodes[i]].op;
+        found = found || op == TC_ABS || op == TC_MAX || op == TC_NORM || op == TC_HUBER;
+    }
+    tc_arena_rewind(model->arena, mark);
+    return found;
+}
+
+static bool family_spreads(const tc_model *model, const tc_family *family) {
+    return !is_column(family->declared_objective) && !is_column(family->declared_jacobian[0]) &&
+           !is_column(family->declared_jacobian[1]) && !has_kinks(model, family->objective) &&
+           tc_public_set(family) == NULL && family->datum_count == 0;
+}
+
+bool tc_spreads(const tc_model *model) {
+    bool spreads =
+        model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
+    for (size_t j = 0; spreads && j < model->constraint_count; j++)
+        spreads = is_affine(model, model->constraints[j].outer);
+    for (size_t r = 0; spreads && r < model->sum_count; r++)
+        spreads = is_affine(model, model->sums[r].body);
+    for (size_t f = 0; spreads && f < model->family_count; f++)
+        spreads = family_spreads(model, &model->families[f]);
+    return spreads;
+}

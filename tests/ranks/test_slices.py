@@ -1,0 +1,203 @@
+"""Problems whose data are spread over ranks: each knows the rows of its own members, and `check` says the same to the
+last byte as one process. With TACIT_TEST_GUARD a rank that reads what it does not know ends by a signal."""
+# labels: once
+import array
+import os
+import pathlib
+import random
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+
+import ranks
+
+BINARIES = pathlib.Path(os.environ["TACIT_BINARY_DIR"])
+PLAIN, SPREAD = BINARIES / "tacit", BINARIES / "tacit-mpi"
+MEMBERS = 51000  # tables of 50000 rows or fewer are known to all ranks
+
+BOXES = """data homes = {file}
+agents home over homes {{
+  state p[2] in [0, 10]
+  private minimize weight * ((p[1] - need)^2 + (p[2] - 1)^2)
+}}
+constraint c: sum(home: p[1] + p[2]) <= 100000
+"""
+
+SETS = """data homes = {file} public cap
+param offset = sum(home: cap) - home[{last}].cap
+agents home over homes {{
+  state p[2] in [0, cap]
+  private set norm(p) <= need + 1
+  private minimize weight * sumsq(p - need) + p[1] / cap
+  slater p = 0.1 within 0.01
+  gap {gap}
+}}
+agents small[i in 1..3] {{ state q in [0, i]; private minimize (q - i / 2)^2; slater q = 0.1; gap 9 }}
+constraint c: sum(home: p[1] + cap * p[2]) + sum(small: q) <= 0.5 * offset
+constraint d: sum(home: p[1]) <= 120000
+"""
+
+OTHERS = {
+    "a range of members": "agents home[i in 1..60000] { state p in [0, 1]; private minimize (p - i / 60000)^2 }\n"
+                          "constraint c: sum(home: p) <= 20000\n",
+    # Not spread: every rank knows all.
+    "kinks": "data homes = csv \"homes.csv\"\n"
+             "agents home over homes { state p in [0, 10]; private minimize abs(p - need) }\n"
+             "constraint c: sum(home: p) <= 100000\n",
+    "curved constraints": "data homes = csv \"homes.csv\"\n"
+                          "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
+                          "constraint c: sum(home: p^2) <= 500000\n",
+    "a named member": "data homes = csv \"homes.csv\"\n"
+                      "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
+                      "constraint c: sum(home: p) + home[50999].p <= 100000\n",
+}
+
+WRONG = {  # what to change in the row of which member, and a part of the message
+    "a short row": (40000, "1,2", "this line has 2 of the 3 columns"),
+    "a text": (30000, "1,ten,3", "column 'weight': this is not a number"),
+    "an empty row": (50999, ",,", "all cells of this line are empty"),
+    "an open quote": (25000, '1,"2,3', "the quote opened here is not closed"),
+    "a curved objective": (45000, "1,-2,3", "home[45001]"),
+}
+
+
+def rows(members):
+    """need, weight and cap."""
+    source = random.Random(7)
+    return [(source.uniform(0, 5), source.uniform(1, 2), 1 + source.randrange(8)) for _ in range(members)]
+
+
+def npy(path, fields, count, body):
+    header = repr({"descr": fields, "fortran_order": False, "shape": (count,)}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body)
+
+
+class Slices(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.rows = rows(MEMBERS)
+        cls.lines = ["need,weight,cap", *(f"{a!r},{b!r},{c}" for a, b, c in cls.rows)]
+        (cls.folder / "homes.csv").write_text("\n".join(cls.lines) + "\n")
+        body = b"".join(struct.pack("<ddi", *row) for row in cls.rows)
+        npy(cls.folder / "homes.npy", [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], MEMBERS, body)
+        os.environ["TACIT_TEST_GUARD"] = "1"
+        cls.addClassCleanup(os.environ.pop, "TACIT_TEST_GUARD")
+
+    def problem(self, text, **values):
+        path = self.folder / "p.tacit"
+        path.write_text(text.format(**values) if values else text)
+        return path.name
+
+    def plain(self, *words):
+        return ranks.subprocess.run([PLAIN, *words], capture_output=True, text=True, cwd=self.folder, timeout=120)
+
+    def same(self, *words, counts=(2, 3, 7)):
+        """What one process prints."""
+        one = self.plain(*words)
+        for count in counts:
+            with self.subTest(words=words, ranks=count):
+                some = ranks.run(count, SPREAD, *words, cwd=self.folder)
+                self.assertEqual((some.returncode, some.stdout, some.stderr),
+                                 (one.returncode, one.stdout, one.stderr))
+        return one
+
+    def test_boxes(self):
+        for file in ('csv "homes.csv"', 'npy "homes.npy"'):
+            name = self.problem(BOXES, file=file)
+            self.assertEqual(self.same("check", name).returncode, 0)
+            self.same("check", name, "--json", counts=(3,))
+            self.same("check", name, "--full", "--json", counts=(2,))
+
+    def test_sets(self):
+        name = self.problem(SETS, file='npy "homes.npy"', last=MEMBERS, gap=500)
+        self.assertEqual(self.same("check", name).returncode, 0)
+        self.same("check", name, "--json", counts=(3,))
+        name = self.problem(SETS, file='csv "homes.csv"', last=MEMBERS, gap="0.1 * cap")
+        self.assertIn("is too small", self.same("check", name, "--json", counts=(2, 7)).stdout)
+
+    def test_empty_sets(self):
+        text = SETS.replace("norm(p) <= need + 1", "norm(p - 12) <= 15 - need")
+        name = self.problem(text, file='csv "homes.csv"', last=MEMBERS, gap=500)
+        self.assertIn("have an empty set", self.same("check", name).stdout)
+
+    def test_others(self):
+        for what, text in OTHERS.items():
+            with self.subTest(what):
+                self.same("check", self.problem(text), counts=(2,))
+
+    def test_plan_and_run(self):
+        """They know all data on every rank, so far."""
+        name = self.problem(BOXES + "dual radius 50\nprivacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}\n",
+                            file='npy "homes.npy"')
+        self.same("plan", name, "--json", counts=(2,))
+
+    def test_wrong_rows(self):
+        for what, (member, row, message) in WRONG.items():
+            with self.subTest(what):
+                lines = list(self.lines)
+                lines[member + 1] = row
+                (self.folder / "wrong.csv").write_text("\n".join(lines) + "\n")
+                name = self.problem(BOXES, file='csv "wrong.csv"')
+                one = self.same("check", name, counts=(2, 3))
+                self.assertNotEqual(one.returncode, 0)
+                self.assertIn(message, one.stdout + one.stderr)
+
+    def test_wrong_members(self):
+        text = BOXES.replace("[0, 10]", "[0, cap - 4]").replace("{file}", '{file} public cap')
+        one = self.same("check", self.problem(text, file='npy "homes.npy"'))
+        self.assertIn("the box of 'p' for home[", one.stderr)
+
+    def other_folder(self, text, data):
+        """The same problem with another data file, or none."""
+        folder = self.folder / "other"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "p.tacit").write_text(text)
+        if data is not None:
+            (folder / "homes.csv").write_text(data)
+        return folder
+
+    def test_ranks_with_other_files(self):
+        text = BOXES.format(file='csv "homes.csv"')
+        self.problem(text)
+        whole = (self.folder / "homes.csv").read_text()
+        cases = [(None, "rank 1 cannot read 'homes.csv', which others can"),
+                 (whole + "1,1,1\n", "'homes.csv' differs between ranks: rank 0 reads"),
+                 (whole.replace("1", "2", 1), "rank 0 and rank 1 read other text of the same length")]
+        for data, message in cases:
+            with self.subTest(message):
+                folder = self.other_folder(text, data)
+                words = ["-wdir", str(self.folder), SPREAD, "check", "p.tacit", ":",
+                         "-n", "1", "-wdir", str(folder), SPREAD, "check", "p.tacit"]
+                done = ranks.run(1, *words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(done.stderr.count(message), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_memory(self):
+        """Four ranks have about a quarter of the data each."""
+        members, columns = 400000, 24
+        body = array.array("d", [1.0 + i % 7 for i in range(members * columns)]).tobytes()
+        npy(self.folder / "wide.npy", [("pref", "<f8", (columns,))], members, body)
+        name = self.problem('data homes = npy "wide.npy"\n'
+                            "agents home over homes { state p in [0, 1]; private minimize (p - sum(pref))^2 }\n"
+                            "constraint c: sum(home: p) <= 300000\n")
+        code = ("import resource, subprocess, sys\n"
+                "status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+                "sys.exit(status)\n")
+        most = {}
+        for count in (1, 4):
+            done = ranks.run(count, sys.executable, "-c", code, SPREAD, "check", name, cwd=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            most[count] = max(map(int, done.stdout.split())) * 1024
+        self.assertLess(most[4], most[1] - 0.6 * members * columns * 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
