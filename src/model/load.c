@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "base/ranks/ranks.h"
 #include "model/elaborate/elaborate.h"
 #include "model/spread.h"
 
@@ -136,23 +137,43 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     return TC_OK;
 }
 
-static tc_status load(const tc_load_request *request, tc_model **model) {
-    if (request->text != NULL) {
-        char *copy = tc_arena_copy(request->arena, request->text, request->length);
-        return build(request, copy, request->length, model);
-    }
-    char *text;
-    size_t length;
-    tc_status status = read_file(request, &text, &length);
+/* Ranks with other texts, or without one, cannot go on together: each loads alone what it has. */
+static void part_unless_alike(tc_status status, const char *text, size_t length, volatile bool *is_parted) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), is_odd = status != TC_OK;
+    for (size_t i = 0; status == TC_OK && i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    uint64_t first = hash;
+    if (!tc_ranks_several())
+        return;
+    tc_ranks_broadcast(&first, sizeof first, 0);
+    is_odd += first != hash;
+    tc_ranks_sum(&is_odd, 1);
+    *is_parted = is_odd > 0;
+    if (*is_parted)
+        tc_ranks_part();
+}
+
+static tc_status load(const tc_load_request *request, tc_model **model, volatile bool *is_parted) {
+    char *text = NULL;
+    size_t length = request->length;
+    tc_status status = TC_OK;
+    if (request->text != NULL)
+        text = tc_arena_copy(request->arena, request->text, length);
+    else
+        status = read_file(request, &text, &length);
+    part_unless_alike(status, text, length, is_parted);
     return status == TC_OK ? build(request, text, length, model) : status;
 }
 
 static tc_status load_safely(const tc_load_request *request, tc_model **model) {
     tc_escape escape;
+    volatile bool is_parted = false;
     tc_status status = TC_TRY(request->arena, &escape);
     if (status == TC_OK)
-        status = load(request, model);
+        status = load(request, model, &is_parted);
     tc_escape_end(request->arena, &escape);
+    if (is_parted)
+        tc_ranks_join();
     return status;
 }
 

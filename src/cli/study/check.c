@@ -59,4 +59,5 @@ const tc_command tc_command_check = {
               .examples = examples,
               .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
+    .has_ranks = true,
 };

@@ -77,7 +77,8 @@ static tc_status compare_problems(tc_study *study) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         tc_alike_add(&data, &family->count, sizeof family->count);
-        for (size_t d = 0; d < family->column_count; d++)
+        /* Where they are spread, all ranks have compared the file. */
+        for (size_t d = 0; !family->is_spread && d < family->column_count; d++)
             if (family->columns[d].values != NULL)
                 tc_alike_add(&data, family->columns[d].values, family->count * sizeof(double));
     }
