@@ -31,7 +31,7 @@ def serial_share(cloud, requests):
 
 
 def two_loops():
-    connections, requests, turns = (1000, 100, 3) if quick else (10000, 30, 5)
+    connections, requests, turns = (1000, 100, 3) if quick else (10000, 20, 3)
     with Cloud(connections, threads=1) as one, Cloud(connections, threads=2) as two:
         for cloud in (one, two):
             cloud.turn(requests // 5)

@@ -76,7 +76,7 @@ static void on_bell(evutil_socket_t descriptor, short what, void *context) {
     (void)what;
     while (read(descriptor, bytes, sizeof bytes) > 0) {
     }
-    atomic_store(&of->is_rung, false); /* before looking: whoever comes later rings again */
+    (void)atomic_exchange(&of->is_rung, false); /* before looking: whoever comes later rings again */
     take_in(of);
     tc_lane_turn(of->lane);
     if (of != of->main && (atomic_load(&of->must_part) || atomic_load(&of->must_end)))
