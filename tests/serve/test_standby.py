@@ -149,6 +149,25 @@ class Standby(unittest.TestCase):
         for cloud in clouds:  # the one that stands by finds that all is done
             self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
 
+    def test_agents_that_know_both_addresses_follow_the_run_by_themselves(self):
+        """Agents of the command. The cloud that serves is killed in the middle, then the other one, which has come back."""
+        ports = [recorders.free_port(), recorders.free_port()]
+        addresses = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.parties.options = town.options(4 * ROUNDS)
+        clouds = [self.start(port, "--standby") for port in ports]
+        for name in self.parties.names:
+            self.parties.start_agent(name, more=["--cloud", addresses], port=ports[0], trace=False)
+        for _ in range(2):
+            active = Parties.wait_for(lambda: next((c for c in clouds if town.events(c, "complete")), None), what="rounds")
+            place = clouds.index(active)
+            active.kill()
+            clouds[place] = self.start(ports[place], "--standby")
+        last = Parties.wait_for(lambda: next((c for c in clouds if not c.is_running()), None), what="the end")
+        self.assertEqual(last.wait(), 0, last.err[-2000:])
+        for agent in self.parties.agents.values():
+            self.assertEqual(agent.wait(), 0, agent.err[-2000:])
+        town.same_bits(self, self.parties, last.json())
+
     def test_noise_is_new_after_a_take_over_and_no_round_is_answered_twice(self):
         port = recorders.free_port()
         first, second = self.start(port, seed=None), None
