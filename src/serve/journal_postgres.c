@@ -143,7 +143,13 @@ static bool flush(const postgres_store *store, double until) {
     return left == 0;
 }
 
-/* The statement's result, or NULL with a trouble. */
+static bool is_good(const PGresult *result) {
+    ExecStatusType code = PQresultStatus(result); /* PGRES_FATAL_ERROR for NULL */
+    return code == PGRES_TUPLES_OK || code == PGRES_COMMAND_OK;
+}
+
+/* The statement's result, or NULL with a trouble. The server says that a statement is done before it commits it; an
+ * error may follow. It is committed when the server is ready for another. */
 static PGresult *receive(postgres_store *store, const char **trouble) {
     PGresult *first = NULL, *next;
     double until = tc_serve_now() + PATIENCE;
@@ -161,13 +167,15 @@ static PGresult *receive(postgres_store *store, const char **trouble) {
         next = PQgetResult(store->connection);
         if (next == NULL)
             break;
-        if (first == NULL)
+        if (first == NULL || !is_good(next)) {
+            PQclear(first);
             first = next;
-        else
+        } else {
             PQclear(next);
+        }
     }
-    ExecStatusType code = PQresultStatus(first); /* PGRES_FATAL_ERROR for NULL */
-    if (code == PGRES_TUPLES_OK || code == PGRES_COMMAND_OK)
+    PGTransactionStatusType standing = PQtransactionStatus(store->connection);
+    if (is_good(first) && (standing == PQTRANS_IDLE || standing == PQTRANS_INTRANS))
         return first;
     *trouble = explain(store, first);
     PQclear(first);

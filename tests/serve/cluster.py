@@ -90,8 +90,8 @@ class Cluster:
             self.server.send_signal(number)
             self.server.wait(PATIENCE)
 
-    def pause(self, number=signal.SIGSTOP):
-        """All of the server's processes stand still, until they are told SIGCONT."""
+    def pause(self, number):
+        """SIGSTOP: all of the server's processes stand still, until SIGCONT."""
         for child in subprocess.run(["pgrep", "-P", str(self.server.pid)], capture_output=True, text=True).stdout.split():
             os.kill(int(child), number)
         os.kill(self.server.pid, number)

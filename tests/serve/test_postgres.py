@@ -4,6 +4,7 @@ messages, and whatever is wrong with the database is said, and nothing is releas
 
 import os
 import pathlib
+import signal
 import sqlite3
 import subprocess
 import unittest
@@ -19,8 +20,10 @@ ROUNDS = 120
 FAULT = """
 CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF NEW.round > 40 AND NEW.round > OLD.round THEN {what}; END IF; RETURN NEW; END $$;
-CREATE TRIGGER fails BEFORE UPDATE ON tacit_journal FOR EACH ROW EXECUTE FUNCTION fail()
+CREATE {when} FOR EACH ROW EXECUTE FUNCTION fail()
 """
+IN_THE_STATEMENT = "TRIGGER fails BEFORE UPDATE ON tacit_journal"
+AT_ITS_COMMIT = "CONSTRAINT TRIGGER fails AFTER UPDATE ON tacit_journal DEFERRABLE INITIALLY DEFERRED"
 
 
 class Postgres(unittest.TestCase):
@@ -245,12 +248,12 @@ class Postgres(unittest.TestCase):
         self.assertEqual(cloud.stop(), 0)
         self.assertEqual(self.sql("SELECT DISTINCT setting FROM seen"), "on")
 
-    def fail_at_41(self, what, *words):
+    def fail_at_41(self, what, *words, when=IN_THE_STATEMENT):
         """A fault in round 41: it is not released, and without the fault the run goes on to the bits of an undisturbed one."""
         cloud = self.start(ready=True)
         book = self.start_agents(until=30)
         self.await_round(30)
-        self.sql(FAULT.format(what=what))
+        self.sql(FAULT.format(what=what, when=when))
         self.open_until(ROUNDS)
         self.expect_refused(cloud, 3, *words, "The round was not released")
         self.assertEqual(town.events(cloud, "journal-failed")[0]["round"], 41)
@@ -263,6 +266,14 @@ class Postgres(unittest.TestCase):
 
     def test_a_full_disk_of_the_database_ends_the_cloud_before_the_answer(self):
         self.fail_at_41("RAISE 'no space' USING ERRCODE = 'disk_full'", "the disk of the database is full")
+
+    def test_a_statement_that_is_done_and_not_committed_ends_the_cloud_before_the_answer(self):
+        """The server says that a row was changed before it commits."""
+        self.fail_at_41("RAISE 'no space' USING ERRCODE = 'disk_full'", "the disk of the database is full", when=AT_ITS_COMMIT)
+        self.database += "b"
+        self.address = self.cluster.new(self.database)
+        self.stop_agents()
+        self.fail_at_41("PERFORM pg_terminate_backend(pg_backend_pid())", "the database", when=AT_ITS_COMMIT)
 
     def test_a_database_that_becomes_read_only_ends_the_cloud_before_the_answer(self):
         self.fail_at_41("RAISE 'no' USING ERRCODE = 'read_only_sql_transaction'", "the database can only be read")
@@ -278,7 +289,7 @@ class Postgres(unittest.TestCase):
         cloud = self.start(ready=True)
         book = self.start_agents(until=50)
         self.await_round(50)
-        self.cluster.stop(cluster.signal.SIGQUIT)
+        self.cluster.stop(signal.SIGQUIT)
         self.open_until(ROUNDS)
         self.expect_refused(cloud, 3, "the database")
         self.cluster.start()
@@ -287,6 +298,21 @@ class Postgres(unittest.TestCase):
         self.assertEqual(cloud.wait(), 0, cloud.err)
         self.assertEqual(len(book.answers), ROUNDS * 2)
         self.assertEqual(cloud.json()["answer"], self.parties.in_process(seed=town.SEED)["mu"])
+
+    @unittest.skipUnless(os.environ.get("TACIT_LONG") == "1", "waits for a minute")
+    def test_a_server_that_hangs_is_given_up(self):
+        cloud = self.start(ready=True)
+        book = self.start_agents(until=50)
+        self.await_round(50)
+        self.cluster.pause(signal.SIGSTOP)
+        try:
+            self.open_until(ROUNDS)
+            self.expect_refused(cloud, 3, "the database does not answer")
+        finally:
+            self.cluster.pause(signal.SIGCONT)
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(len(book.answers), ROUNDS * 2)
 
     # ---- yesterday's database ----
 
