@@ -400,11 +400,12 @@ void tc_agents_start(tc_agents *agents, double *x) {
     for (size_t f = 0; f < agents->model->family_count; f++) {
         const tc_family *family = agents->families[f].family;
         double *v = x + family->first_coord;
+        size_t first = family->held_first, held = family->held_end - first;
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++)
+            for (size_t k = first; k < family->held_end; k++)
                 v[c * family->count + k] = tc_coef_at(family->start[c], k);
         agents->works[0].inaccurate +=
-            tc_projector_project(agents->families[f].projector, 0, 0, family->count, family->count, v);
+            tc_projector_project(agents->families[f].projector, 0, first, held, family->count, v + first);
     }
 }
 

@@ -40,17 +40,18 @@ constraint supply: sum(unit: x[1]) + sum(store: y) <= plant.z + 8000
 constraint other: sum(unit: x[2]) <= 7500
 constraint ends: unit[3].x[1] + unit[6999].x[2] + store[4100].y + spare.z <= 30
 {more}
-privacy {{ mechanism {mechanism}; epsilon 4; adjacency one 0.5{delta} }}
+privacy {{ mechanism {mechanism}; epsilon 4; adjacency {adjacency}{delta} }}
 schedule {{ alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 12 }}
 """
 
 QUADRATIC = "cost * (x[1] - want)^2 + (x[2] - other)^2"
 
 
-def affine(folder, name, mechanism="gaussian", objective=QUADRATIC, sets="", more="", room=""):
+def affine(folder, name, mechanism="gaussian", objective=QUADRATIC, sets="", more="", room="",
+           adjacency="one 0.5"):
     delta = "; delta 1e-6" if mechanism == "gaussian" else ""
     return write(folder, name, AFFINE.format(mechanism=mechanism, objective=objective, sets=sets, more=more, room=room,
-                                             delta=delta))
+                                             adjacency=adjacency, delta=delta))
 
 
 # Sums of curved functions: noise on states. The outer functions are curved too.

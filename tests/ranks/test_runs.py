@@ -43,6 +43,8 @@ class Runs(unittest.TestCase):
         problems.affine(cls.folder, "rows.tacit", sets="private set x[1] + x[2] <= want + other + 1")
         problems.affine(cls.folder, "equality.tacit", room=" within 0.25",
                         more="constraint fixed: sum(unit: x[1]) - sum(unit: x[2]) == 0")
+        problems.affine(cls.folder, "data.tacit", adjacency="data",
+                        sets="range want in [0, 4], other in [0, 3], cost in [1, 2]; protect want by 0.5")
         problems.curved(cls.folder, "curved.tacit")
 
     @classmethod
@@ -88,7 +90,7 @@ class Runs(unittest.TestCase):
         self.run_both(2, "curved.tacit", "--mechanism", "none", "--method", "published")
 
     def test_agents(self):
-        for name in ("ball.tacit", "kinks.tacit", "rows.tacit", "equality.tacit"):
+        for name in ("ball.tacit", "kinks.tacit", "rows.tacit", "equality.tacit", "data.tacit"):
             self.run_both(2, name, "--rounds", "6")
 
     def test_seven_ranks(self):

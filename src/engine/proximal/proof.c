@@ -530,7 +530,7 @@ size_t tc_step_proof_check_start(tc_step_proof *proof, double *x, size_t *family
         const tc_family *of = proof->families[*family].family;
         const double **rows = proof->works[0].starts;
         double **next_rows = proof->works[0].next_rows;
-        for (size_t k = 0; proof->families[*family].is_needed && k < of->count; k++) {
+        for (size_t k = of->held_first; proof->families[*family].is_needed && k < of->held_end; k++) {
             for (size_t c = 0; c < of->dim; c++) {
                 proof->works[0].start[c] = tc_coef_at(of->start[c], k);
                 rows[c] = &proof->works[0].start[c];

@@ -14,6 +14,7 @@
  *
  * A round that fails must leave the averages as they were. So x(k) goes into them when it is about to be overwritten,
  * by x(k+2) or when the result is asked for; until then nothing of round k is lost. */
+#include "base/ranks/ranks.h"
 #include "base/simd.h"
 #include "engine/inside.h"
 #include "engine/proximal/proof.h"
@@ -232,7 +233,10 @@ static void start(void *self, const double *x, double *mu) {
     memcpy(mu, tc_controller_multipliers(method->controller), bytes);
     memcpy(method->result, mu, bytes);
     size_t family;
-    if (method->proof != NULL && tc_step_proof_check_start(method->proof, method->engine->x, &family) != TC_ALL_FINITE)
+    uint64_t unproved =
+        method->proof != NULL && tc_step_proof_check_start(method->proof, method->engine->x, &family) != TC_ALL_FINITE;
+    tc_ranks_sum(&unproved, 1); /* all ranks go the same way */
+    if (unproved > 0)
         method->engine->reason = "the start of an agent is not proved to be accurate, and the promise about data rests "
                                  "on that";
     if (x != NULL)
