@@ -125,6 +125,14 @@ class Runs(unittest.TestCase):
         self.assertTrue(all(result["guarantee"] == one["guarantee"] for result in results))
         self.assertNotEqual(results[0]["mu"], results[1]["mu"])
 
+    def test_ledger_has_one_entry(self):
+        words = ("run", "affine.tacit", "--no-reference", "--rounds", "3", "--ledger", "spent")
+        self.assertEqual(self.many(3, *words).returncode, self.one(*words[:-1], "other").returncode)
+        self.assertEqual(len((self.folder / "spent").read_text().splitlines()), 1)
+        over = self.many(2, *words, "--budget", "0.5:1e-6", "--json")
+        self.assertEqual((over.returncode, json.loads(over.stdout)["outcome"]), (1, "refused"), over.stderr)
+        self.assertEqual(len((self.folder / "spent").read_text().splitlines()), 1)
+
     def test_seeds_and_sweeps(self):
         paper = str(SOURCE / "examples/paper.tacit")
         self.compare(2, "run", paper, "--seeds", "5", "--rounds", "100", "--threads", "1", "--states")
