@@ -22,7 +22,8 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
 
 typedef struct loading {
     tacit_source source;
-    bool standard_input, spread;
+    bool standard_input;
+    tc_spread spread;
     locale_t host;
     bool has_stopped;
     tacit_problem *made;
@@ -106,7 +107,7 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     return status;
 }
 
-tacit_status tc_problem_make(const tacit_source *source, bool standard_input, bool spread, tacit_problem **problem,
+tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tc_spread spread, tacit_problem **problem,
                              char **message) {
     loading l = {.standard_input = standard_input, .spread = spread, .host = uselocale((locale_t)0)};
     if (message != NULL)
@@ -126,7 +127,7 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, bo
 }
 
 tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message) {
-    return tc_problem_make(source, false, false, problem, message);
+    return tc_problem_make(source, false, TC_SPREAD_NOTHING, problem, message);
 }
 
 tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message) {

@@ -112,7 +112,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     }
     tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES,
                         .no_files = request->no_files,
-                        .whole = !request->spread};
+                        .whole = request->spread == TC_SPREAD_NOTHING};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};
     bool only_space = true;
@@ -127,9 +127,9 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
-    if (has_spread(made) && !tc_spreads(made)) {
+    if (has_spread(made) && !tc_spreads(made, request->spread)) {
         tc_load_request whole = *request;
-        whole.spread = false;
+        whole.spread = TC_SPREAD_NOTHING;
         return build(&whole, text, length, model);
     }
     tc_guard_unknown(made);

@@ -293,6 +293,12 @@ tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, si
 
 /* All there is to say about loading. A table or matrix that is given takes the place of the file or of the `given` in
  * the declaration of its name: the file is not opened. What is given must be declared. */
+typedef enum tc_spread {
+    TC_SPREAD_NOTHING, /* every rank knows the data of all members */
+    TC_SPREAD_ALIKE, /* families whose members are alike to the cloud: one box, and terms of constraints without data */
+    TC_SPREAD_ALL
+} tc_spread;
+
 typedef struct tc_load_request {
     tc_arena *arena;
     const char *path;
@@ -302,9 +308,9 @@ typedef struct tc_load_request {
     const tc_monitor *monitor;
     tc_buffer *messages;
     tc_given given;
-    bool spread;   /* of several ranks each may know the data of its own members alone (spread.h) */
-    size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
-    bool no_files; /* for tests: small stand-ins instead of data files */
+    tc_spread spread; /* which families may be spread over ranks (spread.h) */
+    size_t nodes;     /* for tests: most nodes of the DAG; 0: the usual limit */
+    bool no_files;    /* for tests: small stand-ins instead of data files */
 } tc_load_request;
 
 tc_status tc_model_load_request(const tc_load_request *request, tc_model **model) TC_MUST_USE;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct table_reading {
+typedef struct npy_reading {
     tc_npy npy;
     tc_table *table;
     tc_table_header head;
@@ -15,10 +15,10 @@ typedef struct table_reading {
     size_t *component_of;
     tc_text_pool pool;
     char *name; /* room for one */
-} table_reading;
+} npy_reading;
 
 TC_PRINTF(2, 3)
-static bool wrong(table_reading *r, const char *format, ...) {
+static bool wrong(npy_reading *r, const char *format, ...) {
     char text[600];
     va_list arguments;
     va_start(arguments, format);
@@ -31,7 +31,7 @@ static bool wrong(table_reading *r, const char *format, ...) {
 /* ---- columns ------------------------------------------------------------------------------------------------------
  */
 
-static bool add_field(table_reading *r, const tc_npy_field *field) {
+static bool add_field(npy_reading *r, const tc_npy_field *field) {
     tc_arena *arena = r->npy.arena;
     bool is_name = strcmp(field->name, "name") == 0;
     if (!tc_is_column_name(field->name, strlen(field->name)))
@@ -62,7 +62,7 @@ static bool add_field(table_reading *r, const tc_npy_field *field) {
 }
 
 /* Text is allowed where nobody uses it, as in a CSV file. */
-static void note(table_reading *r, size_t column, const char *message) {
+static void note(npy_reading *r, size_t column, const char *message) {
     tc_text_cell *cell = TC_NEW(r->npy.arena, tc_text_cell, 1);
     cell->span = r->npy.source->span;
     cell->message = tc_arena_format(r->npy.arena, "'%s': column '%s'%s", r->npy.source->path,
@@ -70,7 +70,7 @@ static void note(table_reading *r, size_t column, const char *message) {
     r->head.text[column] = cell;
 }
 
-static bool read_columns(table_reading *r) {
+static bool read_columns(npy_reading *r) {
     tc_npy *npy = &r->npy;
     if (!npy->is_structured || npy->dimensions != 1)
         return wrong(r, "a table is an array of one dimension with named fields, one for each column, as "
@@ -115,7 +115,7 @@ static size_t utf8_of(const unsigned char *from, size_t size, char *to) {
     return length;
 }
 
-static bool read_name(table_reading *r, const unsigned char *from, const tc_npy_field *field, size_t row) {
+static bool read_name(npy_reading *r, const unsigned char *from, const tc_npy_field *field, size_t row) {
     size_t length = field->size;
     const char *text = (const char *)from;
     if (field->kind == 'U') {
@@ -136,7 +136,7 @@ static bool read_name(table_reading *r, const unsigned char *from, const tc_npy_
  */
 
 static bool take_names(void *taker, const unsigned char *rows, size_t first, size_t count) {
-    table_reading *r = taker;
+    npy_reading *r = taker;
     const tc_npy_field *field = r->field_of[r->head.text_column];
     for (size_t k = 0; k < count; k++) {
         if (!read_name(r, rows + k * r->npy.row_bytes + field->offset, field, first + k))
@@ -146,7 +146,7 @@ static bool take_names(void *taker, const unsigned char *rows, size_t first, siz
 }
 
 static bool take_rows(void *taker, const unsigned char *rows, size_t first, size_t count) {
-    table_reading *r = taker;
+    npy_reading *r = taker;
     tc_table *table = r->table;
     size_t each = r->npy.row_bytes;
     for (size_t c = 0; c < r->head.count; c++) {
@@ -173,7 +173,7 @@ static bool take_rows(void *taker, const unsigned char *rows, size_t first, size
     return true;
 }
 
-static bool read_table(table_reading *r) {
+static bool read_table(npy_reading *r) {
     tc_arena *arena = r->npy.arena;
     tc_table *table = r->table;
     if (!tc_npy_open(&r->npy) || !read_columns(r))
@@ -204,8 +204,8 @@ static bool read_table(table_reading *r) {
 }
 
 tc_table *tc_npy_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source) {
-    table_reading r = {.npy = {.arena = arena, .diagnostics = diagnostics, .source = source},
-                       .table = TC_NEW(arena, tc_table, 1)};
+    npy_reading r = {.npy = {.arena = arena, .diagnostics = diagnostics, .source = source},
+                     .table = TC_NEW(arena, tc_table, 1)};
     r.table->path = source->path;
     bool good = read_table(&r);
     tc_npy_close(&r.npy);

@@ -68,7 +68,7 @@ void tc_copy_point(const tc_model *model, double *to, const double *from);
 
 /* Whether a problem may be spread: otherwise it is loaded again, and every rank knows all data (spreads.c). */
 enum { TC_MOST_SPREAD_ROWS = 512 };
-bool tc_spreads(const tc_model *model);
+bool tc_spreads(const tc_model *model, tc_spread most);
 
 /* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal. */
 void tc_guard_unknown(const tc_model *model);

@@ -60,7 +60,17 @@ static bool family_spreads(const tc_model *model, const tc_family *family) {
            tc_public_set(family) == NULL && family->datum_count == 0;
 }
 
-bool tc_spreads(const tc_model *model) {
+static bool is_alike(const tc_model *model, const tc_family *family) {
+    bool alike = true;
+    for (size_t c = 0; c < family->dim; c++)
+        alike = alike && !is_column(family->lower[c]) && !is_column(family->upper[c]);
+    for (size_t r = 0; r < model->sum_count; r++)
+        alike = alike &&
+                !(&model->families[model->sums[r].family] == family && model->dag->nodes[model->sums[r].body].has_data);
+    return alike;
+}
+
+bool tc_spreads(const tc_model *model, tc_spread most) {
     bool spreads =
         model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
     for (size_t j = 0; spreads && j < model->constraint_count; j++)
@@ -68,6 +78,7 @@ bool tc_spreads(const tc_model *model) {
     for (size_t r = 0; spreads && r < model->sum_count; r++)
         spreads = is_affine(model, model->sums[r].body);
     for (size_t f = 0; spreads && f < model->family_count; f++)
-        spreads = family_spreads(model, &model->families[f]);
+        spreads = family_spreads(model, &model->families[f]) &&
+                  (most == TC_SPREAD_ALL || !model->families[f].is_spread || is_alike(model, &model->families[f]));
     return spreads;
 }

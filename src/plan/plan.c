@@ -1,12 +1,18 @@
 #include "plan/planner.h"
 
+#include "model/spread.h"
+
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
     double gaps = 0;
     if (!isnan(model->dual_radius))
         return model->dual_radius;
-    for (size_t f = 0; f < model->family_count; f++)
-        for (size_t k = 0; k < model->families[f].count; k++)
-            gaps = tc_add_up(gaps, model->families[f].has_gap ? tc_coef_at(model->families[f].gap, k) : HUGE_VAL);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        tc_fold_begin(family, &gaps, sizeof gaps);
+        for (size_t k = family->known_first; k < family->known_end; k++)
+            gaps = tc_add_up(gaps, family->has_gap ? tc_coef_at(family->gap, k) : HUGE_VAL);
+        tc_fold_end(family, &gaps, sizeof gaps);
+    }
     const tc_slater_facts *facts = &analysis->slater_facts;
     return facts->declared_fault == NULL && facts->declared_margin > 0 ? tc_div_up(gaps, facts->declared_margin)
                                                                        : HUGE_VAL;

@@ -39,6 +39,18 @@ constraint c: sum(home: p[1] + cap * p[2]) + sum(small: q) <= 0.5 * offset
 constraint d: sum(home: p[1]) <= 120000
 """
 
+ALIKE = """data homes = {file} public cap
+agents home over homes {{
+  state p[2] in [0, 10]
+  private set norm(p - need) <= 9
+  private minimize weight * ((p[1] - need)^2 + (p[2] - 1)^2)
+  slater p = 0.5
+  gap 900 + cap
+}}
+constraint c: sum(home: p[1] + p[2]) <= 100000
+privacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}
+"""
+
 OTHERS = {
     "a range of members": "agents home[i in 1..60000] { state p in [0, 1]; private minimize (p - i / 60000)^2 }\n"
                           "constraint c: sum(home: p) <= 20000\n",
@@ -128,11 +140,17 @@ class Slices(unittest.TestCase):
             with self.subTest(what):
                 self.same("check", self.problem(text), counts=(2,))
 
-    def test_plan_and_run(self):
-        """They know all data on every rank, so far."""
-        name = self.problem(BOXES + "dual radius 50\nprivacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}\n",
-                            file='npy "homes.npy"')
-        self.same("plan", name, "--json", counts=(2,))
+    def test_plans(self):
+        """Of families whose members are alike to the cloud; others are known whole to all ranks."""
+        name = self.problem(ALIKE, file='npy "homes.npy"')
+        for options in ((), ("--mechanism", "gaussian", "--delta", "1e-6"), ("--placement", "states"),
+                        ("--method", "published")):
+            self.assertEqual(self.same("plan", name, "--json", *options).returncode, 0)
+        self.same("plan", name, counts=(7,))
+        name = self.problem(BOXES.replace("p[1] + p[2]", "cap * p[1]").replace("{file}", "{file} public cap") +
+                            "dual radius 50\nprivacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}\n",
+                            file='csv "homes.csv"')
+        self.assertEqual(self.same("plan", name, "--json").returncode, 0)
 
     def test_wrong_rows(self):
         for what, (member, row, message) in WRONG.items():

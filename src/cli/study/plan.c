@@ -1,5 +1,6 @@
 #include "cli/study/study.h"
 
+#include "base/ranks/ranks.h"
 #include "plan/plan.h"
 #include "report/report.h"
 
@@ -98,13 +99,14 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "plan");
     tc_status status = read_options(cli, arguments, &promise);
+    study.spread = arguments->values[CERTIFICATE].given ? TC_SPREAD_NOTHING : TC_SPREAD_ALIKE;
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
     tacit_status made = tacit_plan(study.problem, &promise, &study.options, &result, NULL);
     status = tc_study_end(&study, made, result, arguments->values[JSON].flag, yes);
-    if (status == TC_OK)
+    if (status == TC_OK && tc_ranks_prints())
         status = write_certificate(cli, arguments->values[CERTIFICATE].text, result);
     if (status != TC_OK)
         cli->output.length = 0;
@@ -138,4 +140,5 @@ const tc_command tc_command_plan = {
          .examples = examples,
          .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
+    .has_ranks = true,
 };

@@ -22,11 +22,13 @@ struct tc_even {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Of a spread family a rank measures what it knows: its bodies have no data then (model/spread.h). */
 static tc_sized *measure_data(tc_arena *arena, const tc_family *family) {
     tc_sized *data = TC_NEW(arena, tc_sized, family->column_count + 1);
+    size_t first = family->known_first;
     for (size_t d = 0; d < family->column_count; d++) {
-        data[d] = tc_sized_constant(family->columns[d].values[0]);
-        for (size_t k = 1; k < family->count; k++)
+        data[d] = tc_sized_constant(first < family->known_end ? family->columns[d].values[first] : 0);
+        for (size_t k = first + 1; k < family->known_end; k++)
             data[d] = tc_sized_hull(data[d], tc_sized_constant(family->columns[d].values[k]));
     }
     return data;
