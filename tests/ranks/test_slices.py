@@ -2,6 +2,7 @@
 last byte as one process. With TACIT_TEST_GUARD a rank that reads what it does not know ends by a signal."""
 # labels: once
 import array
+import json
 import os
 import pathlib
 import random
@@ -42,7 +43,7 @@ constraint d: sum(home: p[1]) <= 120000
 ALIKE = """data homes = {file} public cap
 agents home over homes {{
   state p[2] in [0, 10]
-  private set norm(p - need) <= 9
+  private set norm(p - 2) <= 9
   private minimize weight * ((p[1] - need)^2 + (p[2] - 1)^2)
   slater p = 0.5
   gap 900 + cap
@@ -151,6 +152,21 @@ class Slices(unittest.TestCase):
                             "dual radius 50\nprivacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}\n",
                             file='csv "homes.csv"')
         self.assertEqual(self.same("plan", name, "--json").returncode, 0)
+
+    def test_runs(self):
+        """The data that rounds need are the rank's own; sets that differ between members keep them whole."""
+        differ = ALIKE.replace("norm(p - 2)", "norm(p - need)")
+        for text, options in ((ALIKE, ()), (ALIKE, ("--placement", "states")), (differ, ())):
+            name = self.problem(text, file='npy "homes.npy"')
+            words = ("run", name, "--seed", "1", "--rounds", "5", "--no-reference", "--json", *options)
+            one = self.plain(*words)
+            some = ranks.run(2, SPREAD, *words, cwd=self.folder)
+            self.assertEqual((some.returncode, self.timeless(some.stdout)), (0, self.timeless(one.stdout)), some.stderr)
+
+    @staticmethod
+    def timeless(text):
+        result = json.loads(text)
+        return {key: value for key, value in result.items() if key not in ("seconds", "times")}
 
     def test_wrong_rows(self):
         for what, (member, row, message) in WRONG.items():
