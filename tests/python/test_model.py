@@ -43,7 +43,7 @@ def test_npy_files(tmp_path: Path) -> None:
     home.minimize(tacit.sumsq(p - home.pref) + home.need * p[0])
     m.constraint("c", tacit.total(home, p[0]) <= weights[1, 0])
     assert f'npy "{tmp_path}/homes.npy" public cap' in str(m)
-    assert m.check().holds
+    assert m.problem().check().holds
     (tmp_path / "saved").mkdir()
     m.save(tmp_path / "saved" / "fleet.tacit")
     assert sorted(os.listdir(tmp_path / "saved")) == ["fleet.homes.npy", "fleet.tacit", "fleet.weights.npy"]
