@@ -71,7 +71,7 @@ class Refusals(unittest.TestCase):
         self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 has another problem file than rank 0")
         problems.curved(there, "curved.tacit")
         problems.write_data(there, units=7001)
-        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 has other data than rank 0")
+        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "'units.csv' differs between ranks: rank 0 reads")
         (there / "units.csv").unlink()
         self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 failed", "cannot read 'units.csv'")
         self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
