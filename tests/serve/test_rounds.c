@@ -89,7 +89,8 @@ static void no_state_stays_where_it_came_in(void **state) {
         client_say_state(&d, &agents[i], i, 0, 4, 1);
     hear_all(4);
     assert_memory_equal(d.links->scratch, zeros, TC_LINK_SCRATCH);
-    assert_memory_equal(d.rounds->lanes->units, zeros, d.rounds->enrolment->most_states * sizeof *d.rounds->lanes->units);
+    assert_memory_equal(d.rounds->lanes->units, zeros,
+                        d.rounds->enrolment->most_states * sizeof *d.rounds->lanes->units);
     leave_all();
 }
 
