@@ -77,7 +77,7 @@ class Server:
 
 
 class Cloud(Server):
-    def __init__(self, connections, slots=1, durability="power", connect=True, threads=None):
+    def __init__(self, connections, slots=1, durability="power", connect=True, threads=None, more=()):
         number = connections * slots
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=work))
         self.folder.joinpath("cloud.tacit").write_text(
@@ -90,7 +90,7 @@ class Cloud(Server):
         super().__init__([tacit, "serve", self.folder / "cloud.tacit", "--keys", keys / "cloud", "--state",
                           self.folder / "state", "--durability", durability, "--listen", "127.0.0.1:0", "--http",
                           "127.0.0.1:0", "--port-file", ports, "--deadline", 3600, "--log-level", "warning",
-                          *(["--threads", threads] if threads else [])],
+                          *(["--threads", threads] if threads else []), *more],
                          stdout=subprocess.DEVNULL, stderr=self.log)
         while not (ports.exists() and ports.read_text().endswith("\n")):
             if self.process.poll() is not None:
