@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""scale_ranks.py TACIT TACIT_MPI MEASURE [PART...]: runs on two ranks against one rank and against two threads, as ratios; the
-memory and the time of ten times the agents. Parts: speed, size. Prints a table; fails where a goal is missed.
+"""scale_ranks.py TACIT TACIT_MPI BUILD [PART...]: runs on two ranks against one rank and against two threads, as ratios, and
+against what a model of a round's time expects of them; the memory and the time of ten times the agents. Parts: speed, size.
+Prints a table; fails where a goal is missed. BUILD: the folder of bench_measure and bench_ranks.
 
 Agents have two states under ten coupling constraints, as in script/bench. The time is that of the rounds alone, the least of
 several turns."""
@@ -13,8 +14,10 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/ranks"))
 import ranks  # noqa: E402
 
-TACIT, MANY, MEASURE = sys.argv[1:4]
+TACIT, MANY = sys.argv[1:3]
+MEASURE, SUMS = (pathlib.Path(sys.argv[3]).resolve() / name for name in ("bench_measure", "bench_ranks"))
 PARTS = sys.argv[4:] or ["speed", "size"]
+CALLS, NUMBERS = 5, 22000  # of sums in a round of 10^6 agents under ten constraints
 met = True
 
 
@@ -63,6 +66,20 @@ def mebibytes_of(problem, rounds, count):
     return sum(float(line.split()[1]) for line in done.stdout.splitlines() if len(line.split()) == 3)
 
 
+def expected(alone, count):
+    """The model of docs/scale.md: a round of 10^6 agents on so many ranks, from one of half as many and one of as many on one
+    rank, and from what sums take."""
+    half, whole = alone
+    done = subprocess.run(ranks.command(count, SUMS), env=ranks.environment(OMPI_MCA_mpi_yield_when_idle="0"),
+                          capture_output=True, text=True, check=True)
+    sums = {int(line.split()[0]): float(line.split()[1]) for line in done.stdout.splitlines()}
+    each, latency = 2e-6 * (whole - half), sums[1]
+    number = (sums[10000] - latency) / 10000
+    print(f"model: {each * 1e9:.2f} ns for an agent, {(whole - 1e6 * each) * 1e3:.3f} ms for a round, {latency * 1e6:.1f} us for "
+          f"a sum over {count} ranks and {number * 1e9:.2f} ns for each of its numbers")
+    return (whole - 1e6 * each) + 1e6 * each / count + CALLS * latency + NUMBERS * number
+
+
 def judge(what, value, limit, least):
     global met
     good = value >= limit if least else value <= limit
@@ -81,6 +98,8 @@ def compare_speed(folder):
     print("10^6 agents, a round: " + ", ".join(f"{kind} {least[kind] * 1e3:.2f} ms" for kind in kinds))
     judge("two ranks are so many times as fast as one", least["one rank"] / least["two ranks"], 1.8, True)
     judge("two ranks against two threads of one process", least["two threads"] / least["two ranks"], 0.9, True)
+    half = min(seconds_of(generate(folder, 500000), 40, 1, 1) for _ in range(3))
+    judge("two ranks against what the model expects", least["two ranks"] / expected((half, least["one rank"]), 2), 1.15, False)
 
 
 def compare_size(folder):
