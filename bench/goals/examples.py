@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""method_goals.py TACIT [--quick]: the method `tacit` against the published scheme, over 40 seeds, both mechanisms.
+"""examples.py TACIT [--quick]: the method `tacit` against the published scheme, over 40 seeds, both mechanisms.
 
 The published scheme has its own promise where it has one (--calibration published: epsilon for each system by itself,
 the constants of the paper's file); the method `tacit` promises the same epsilon for everything together. Where the
