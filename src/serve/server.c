@@ -205,7 +205,11 @@ static void explain_failure(tc_server *s) {
         tc_buffer_puts(s->messages, "This cloud releases nothing more; the run goes on there. To wait in case that one "
                                     "dies, start with --standby\n");
     else if (s->settings->journal != NULL)
-        tc_buffer_printf(s->messages, "%s when the database is back\n", what);
+        tc_buffer_printf(s->messages, "%s when the database is back\n",
+                         is_end
+                             ? what
+                             : "The round was not answered, and whether the database has it shows at the next start: "
+                               "the same command goes on");
     else
         tc_buffer_printf(s->messages, "%s when there is room again\n", what);
 }

@@ -13,6 +13,7 @@ import problems
 import ranks
 
 MANY = pathlib.Path(os.environ["TACIT_BINARY_DIR"]) / "tacit-mpi"
+TACIT = MANY.with_name("tacit")
 
 
 class Refusals(unittest.TestCase):
@@ -76,6 +77,13 @@ class Refusals(unittest.TestCase):
         self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 failed", "cannot read 'units.csv'")
         self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
         problems.write_data(there)
+
+    def test_a_program_without_mpi(self):
+        """Each process would make a whole run, and pay for it."""
+        done = ranks.run(2, TACIT, "run", "curved.tacit", "--seed", "1", cwd=self.folder / "here")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("none knows of the others", done.stderr)
 
     def test_wrong_option_is_said_once(self):
         self.refused(self.here(3, "run", "curved.tacit", "--sed", "1"), "did you mean --seed?")

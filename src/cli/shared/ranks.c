@@ -3,6 +3,7 @@
 
 #include "base/ranks/ranks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t PRIME = 0x100000001b3, BASIS = 0xcbf29ce484222325; /* FNV-1a, eight bytes at a time */
@@ -62,8 +63,24 @@ tc_status tc_cli_check_words(tc_cli *cli) {
     return status;
 }
 
+/* How many processes mpirun started, whether or not this program knows of the others: Open MPI's word, and that of
+ * others. */
+static unsigned long started(void) {
+    const char *count = getenv("OMPI_COMM_WORLD_SIZE");
+    count = count != NULL ? count : getenv("PMI_SIZE");
+    return count == NULL ? 1 : strtoul(count, NULL, 10);
+}
+
 tc_status tc_cli_begin_ranks(tc_cli *cli, const tc_command *command, bool *works) {
     *works = true;
+    if (!tc_ranks_several() && command->has_ranks && started() > 1) { /* a private run would be paid for by each */
+        tc_buffer_printf(
+            &cli->messages,
+            "tacit %s: %lu of these were started, and none knows of the others: each would do everything. For "
+            "one run on several ranks: mpirun ... tacit-mpi %s, with the mpirun of Open MPI\n",
+            command->usage.name, started(), command->usage.name);
+        return TC_BAD_USAGE;
+    }
     if (!tc_ranks_several())
         return TC_OK;
     if (command->wants_one_rank != NULL) {
