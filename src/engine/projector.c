@@ -1,5 +1,6 @@
 #include "engine/projector.h"
 
+#include "model/spread.h"
 #include "solver/project/set.h"
 
 #include <string.h>
@@ -13,9 +14,11 @@ typedef struct bounds_seen { /* of one component, below or above */
     double *column; /* to be filled, where it varies and is not public */
 } bounds_seen;
 
-/* Collected while all members' sets are resolved one after another. */
+/* Collected while all members' sets are resolved one after another. Each rank looks at those that it knows; what is
+ * found out is then made to hold for all. */
 typedef struct survey {
-    size_t members;      /* how many were looked at: one where all are alike */
+    size_t members;      /* how many sets stand for all: one where all are alike */
+    size_t first, end;   /* of them, those of this rank */
     bool is_general;     /* some set has parts that overlap, or an ellipsoid */
     size_t *active;      /* by piece: in how many sets it is a part */
     size_t *slab;        /* by piece: the first piece that is a half-space parallel to it for all members, or itself */
@@ -55,24 +58,44 @@ void tc_projector_signature(const tc_set *set, size_t *signature) {
 
 static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-static void note_bound(bounds_seen *seen, tc_coef public, double bound, size_t member) {
-    if (member == 0)
+static void note_bound(bounds_seen *seen, tc_coef public, double bound, size_t member, bool is_first) {
+    if (is_first)
         *seen = (bounds_seen){.first = bound, .is_public = true};
     seen->varies = seen->varies || !same(bound, seen->first);
     seen->is_public = seen->is_public && same(bound, tc_coef_at(public, member));
 }
 
+/* What the ranks have found out together. */
+static void join_surveys(const tc_family *family, survey *seen) {
+    if (seen->members == 1)
+        return;
+    seen->is_general = tc_for_some(family, seen->is_general);
+    for (size_t p = 0; p < family->piece_count; p++)
+        seen->active[p] = tc_sum_known(family, seen->active[p]);
+    for (size_t b = 0; b < 2 * family->dim; b++) {
+        bounds_seen *of = &seen->bounds[b];
+        double first = of->first;
+        tc_from_member(family, 0, &first, sizeof first);
+        of->varies = tc_for_some(family, of->varies || !same(of->first, first));
+        of->is_public = tc_for_all(family, of->is_public);
+        of->first = first;
+    }
+}
+
 static survey look_at_all(tc_arena *arena, const tc_family *family) {
-    survey seen = {.members = members_differ(family) ? family->count : 1,
+    bool differ = members_differ(family);
+    survey seen = {.members = differ ? family->count : 1,
+                   .first = tc_first_known(family, differ),
+                   .end = tc_end_known(family, differ),
                    .active = TC_NEW(arena, size_t, family->piece_count),
                    .bounds = TC_NEW(arena, bounds_seen, 2 * family->dim)};
     tc_mark mark = tc_arena_mark(arena);
     tc_set *set = tc_set_new(arena, family);
-    for (size_t k = 0; k < seen.members; k++) {
+    for (size_t k = seen.first; k < seen.end; k++) {
         tc_set_load(set, k);
         for (size_t c = 0; c < family->dim; c++) {
-            note_bound(&seen.bounds[c], family->lower[c], set->lower[c], k);
-            note_bound(&seen.bounds[family->dim + c], family->upper[c], set->upper[c], k);
+            note_bound(&seen.bounds[c], family->lower[c], set->lower[c], k, k == seen.first);
+            note_bound(&seen.bounds[family->dim + c], family->upper[c], set->upper[c], k, k == seen.first);
         }
         seen.is_general = seen.is_general || set->shape == TC_SHAPE_GENERAL;
         for (size_t p = 0; p < set->part_count; p++) {
@@ -81,13 +104,12 @@ static survey look_at_all(tc_arena *arena, const tc_family *family) {
         }
     }
     tc_arena_rewind(arena, mark);
+    join_surveys(family, &seen);
     return seen;
 }
 
-static bool are_parallel(const tc_set_piece *a, const tc_set_piece *b, size_t members) {
-    if (a->kind != TC_SET_HALFSPACE || b->kind != TC_SET_HALFSPACE || a->first != b->first || a->count != b->count)
-        return false;
-    for (size_t k = 0; k < members; k++) {
+static bool are_parallel_here(const tc_set_piece *a, const tc_set_piece *b, const survey *seen) {
+    for (size_t k = seen->first; k < seen->end; k++) {
         bool is_same = true, is_opposite = true;
         for (size_t c = 0; c < a->count; c++) {
             double one = tc_coef_at(a->center[c], k), other = tc_coef_at(b->center[c], k);
@@ -100,12 +122,19 @@ static bool are_parallel(const tc_set_piece *a, const tc_set_piece *b, size_t me
     return true;
 }
 
+static bool are_parallel(const tc_family *family, const tc_set_piece *a, const tc_set_piece *b, const survey *seen) {
+    if (a->kind != TC_SET_HALFSPACE || b->kind != TC_SET_HALFSPACE || a->first != b->first || a->count != b->count)
+        return false;
+    bool here = are_parallel_here(a, b, seen);
+    return seen->members == 1 ? here : tc_for_all(family, here);
+}
+
 static void find_slabs(tc_arena *arena, const tc_family *family, survey *seen) {
     seen->slab = TC_NEW(arena, size_t, family->piece_count);
     for (size_t p = 0; p < family->piece_count; p++) {
         size_t q = 0;
         while (q < p && (seen->active[p] == 0 || seen->active[q] == 0 ||
-                         !are_parallel(&family->pieces[p], &family->pieces[q], seen->members)))
+                         !are_parallel(family, &family->pieces[p], &family->pieces[q], seen)))
             q++;
         seen->slab[p] = q;
     }
@@ -228,7 +257,7 @@ static void fill_cuts(const tc_set *set, const survey *seen, const cut_columns *
 static void fill_columns(tc_arena *arena, const tc_family *family, const survey *seen, const cut_columns *columns) {
     tc_mark mark = tc_arena_mark(arena);
     tc_set *set = tc_set_new(arena, family);
-    for (size_t k = 0; k < seen->members; k++) {
+    for (size_t k = seen->first; k < seen->end; k++) {
         tc_set_load(set, k);
         for (size_t c = 0; c < family->dim; c++) {
             if (seen->bounds[c].column != NULL)
@@ -296,11 +325,12 @@ static void new_members(tc_arena *arena, tc_projector *projector, size_t workers
         projector->works[w] =
             (tc_projector_work){.set = tc_set_new(arena, family), .point = TC_NEW(arena, double, family->dim)};
     size_t each = bytes_of_one(family);
-    if (family->count > *memory / each)
+    size_t known = family->known_end - family->known_first;
+    if (known > *memory / each)
         return;
-    *memory -= family->count * each;
+    *memory -= known * each;
     tc_kept_set *kept = TC_NEW(arena, tc_kept_set, family->count);
-    for (size_t k = 0; k < family->count; k++) {
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         tc_set_load(projector->works[0].set, k);
         kept[k] = keep(arena, projector->works[0].set);
     }

@@ -3,6 +3,7 @@
 
 #include "base/ranks/ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -213,10 +214,14 @@ static void guard_coefs(const tc_family *family, const tc_coef *coefs, size_t co
 }
 
 void tc_guard_unknown(const tc_model *model) {
-    for (size_t f = 0; getenv("TACIT_TEST_GUARD") != NULL && f < model->family_count; f++) {
+    const char *wish = getenv("TACIT_TEST_GUARD");
+    for (size_t f = 0; wish != NULL && f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         if (!family->is_spread)
             continue;
+        if (strcmp(wish, "tell") == 0)
+            (void)fprintf(stderr, "rank %zu knows members %zu to %zu of %s\n", tc_ranks_mine(), family->known_first + 1,
+                          family->known_end, family->name);
         for (size_t c = 0; c < family->column_count; c++)
             guard_column(family, family->columns[c].values);
         const tc_coef *of_dim[] = {family->lower, family->upper, family->slater, family->room, family->start};

@@ -70,7 +70,8 @@ void tc_copy_point(const tc_model *model, double *to, const double *from);
 enum { TC_MOST_SPREAD_ROWS = 512 };
 bool tc_spreads(const tc_model *model, tc_spread most);
 
-/* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal. */
+/* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal; where
+ * it is "tell", each rank says first what it knows of spread families. */
 void tc_guard_unknown(const tc_model *model);
 
 #endif

@@ -60,26 +60,8 @@ static bool family_spreads(const tc_model *model, const tc_family *family) {
            tc_public_set(family) == NULL && family->datum_count == 0;
 }
 
-static bool are_columns(const tc_coef *coefs, size_t count) {
-    bool found = false;
-    for (size_t i = 0; coefs != NULL && i < count; i++)
-        found = found || is_column(coefs[i]);
-    return found;
-}
-
-/* Projections go by what the sets of all members have in common (engine/projector.h). */
-static bool has_same_sets(const tc_family *family) {
-    bool same = true;
-    for (size_t p = 0; p < family->piece_count; p++) {
-        const tc_set_piece *piece = &family->pieces[p];
-        same = same && !is_column(piece->radius) && !are_columns(piece->center, piece->count) &&
-               !are_columns(piece->upper, piece->count) && !are_columns(piece->matrix, piece->count * piece->count);
-    }
-    return same;
-}
-
 static bool is_alike(const tc_model *model, const tc_family *family) {
-    bool alike = has_same_sets(family);
+    bool alike = true;
     for (size_t c = 0; c < family->dim; c++)
         alike = alike && !is_column(family->lower[c]) && !is_column(family->upper[c]);
     for (size_t r = 0; r < model->sum_count; r++)

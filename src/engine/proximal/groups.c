@@ -3,6 +3,7 @@
  * own data only; so each member gets the way that it would get alone, and those that agree are a family of their own,
  * with their data side by side. Nearly always that is the family itself. */
 #include "engine/proximal/inside.h"
+#include "model/spread.h"
 #include "solver/project/set.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct grouping {
     size_t count, capacity;
     size_t *group_of; /* by member */
     size_t *sizes;    /* by group */
+    bool is_one;      /* all members are in one group */
 } grouping;
 
 /* Steps of lifted objectives look at a member's own set, whatever the others' are. */
@@ -64,19 +66,29 @@ static size_t find(grouping *g, const unsigned char *signature, size_t last) {
     return g->count++;
 }
 
+/* Where the family is spread over ranks, each has the groups of the members that it knows. */
+static void meet(grouping *g) {
+    unsigned char *first = TC_NEW(g->arena, unsigned char, g->bytes);
+    memcpy(first, g->signatures[0], g->bytes);
+    tc_from_member(g->family, 0, first, g->bytes);
+    g->is_one = tc_for_all(g->family, g->is_one && memcmp(first, g->signatures[0], g->bytes) == 0);
+}
+
 static void find_groups(grouping *g) {
     const tc_family *family = g->family;
     g->bytes = (g->choices != NULL ? tc_choices_count(g->choices) : 0) + (family->piece_count + 1) * sizeof(size_t);
     unsigned char *signature = TC_NEW(g->arena, unsigned char, g->bytes);
-    bool all_alike = g->choices == NULL || tc_choose_for_member(g->choices, 0);
-    size_t looked_at = all_alike && g->set == NULL ? 1 : family->count;
-    g->group_of = TC_NEW(g->arena, size_t, looked_at);
-    for (size_t k = 0, last = 0; k < looked_at; k++) {
+    bool all_alike = g->choices == NULL || tc_choose_for_member(g->choices, 0), varies = !all_alike || g->set != NULL;
+    g->group_of = TC_NEW(g->arena, size_t, varies ? family->count : 1);
+    for (size_t k = tc_first_known(family, varies), last = 0; k < tc_end_known(family, varies); k++) {
         sign(g, k, signature);
         last = find(g, signature, last);
         g->group_of[k] = last;
         g->sizes[last]++;
     }
+    g->is_one = g->count == 1;
+    if (varies)
+        meet(g);
 }
 
 /* ---- a family of some of the members ----------------------------------------------------------------------------- */
@@ -135,7 +147,7 @@ static tc_family *family_of(const some *s, const tc_family *whole) {
 
 static const size_t *members_of(const grouping *g, size_t group) {
     size_t *members = TC_NEW(g->arena, size_t, g->sizes[group]), at = 0;
-    for (size_t k = 0; k < g->family->count; k++)
+    for (size_t k = g->family->known_first; k < g->family->known_end; k++)
         if (g->group_of[k] == group)
             members[at++] = k;
     return members;
@@ -177,7 +189,7 @@ tc_proximal_groups tc_proximal_group(tc_arena *arena, const tc_agents *agents, s
     tc_proximal_groups made = {.at = TC_NEW(arena, tc_proximal_family, g.count), .count = g.count};
     for (size_t i = 0; i < g.count; i++) {
         tc_proximal_family *group = &made.at[i];
-        group->members = g.count > 1 ? members_of(&g, i) : NULL;
+        group->members = g.is_one ? NULL : members_of(&g, i);
         group->derivatives = derivatives;
         if (g.choices != NULL)
             group->derivatives = derive(&g, group->members != NULL ? group->members[0] : 0);
