@@ -54,16 +54,36 @@ static bool has_kinks(const tc_model *model, tc_expr root) {
     return found;
 }
 
+static bool are_even(const tc_coef *coefs, size_t count) {
+    bool even = true;
+    for (size_t i = 0; coefs != NULL && i < count; i++)
+        even = even && !is_column(coefs[i]);
+    return even;
+}
+
+static bool has_same_box(const tc_family *family) {
+    return are_even(family->lower, family->dim) && are_even(family->upper, family->dim);
+}
+
+/* Distances of protected data follow from what is public (analysis/data/data.h), here the same for all members. */
+static bool has_even_ranges(const tc_family *family) {
+    bool even = has_same_box(family) && are_even(family->slater, family->dim) && are_even(family->room, family->dim);
+    for (size_t d = 0; d < family->datum_count; d++) {
+        const tc_datum *datum = &family->data[d];
+        even = even && are_even(datum->lower, datum->count) && are_even(datum->upper, datum->count) &&
+               are_even(datum->by, datum->count);
+    }
+    return even;
+}
+
 static bool family_spreads(const tc_model *model, const tc_family *family) {
     return !is_column(family->declared_objective) && !is_column(family->declared_jacobian[0]) &&
            !is_column(family->declared_jacobian[1]) && !has_kinks(model, family->objective) &&
-           tc_public_set(family) == NULL && family->datum_count == 0;
+           tc_public_set(family) == NULL && (family->datum_count == 0 || has_even_ranges(family));
 }
 
 static bool is_alike(const tc_model *model, const tc_family *family) {
-    bool alike = true;
-    for (size_t c = 0; c < family->dim; c++)
-        alike = alike && !is_column(family->lower[c]) && !is_column(family->upper[c]);
+    bool alike = has_same_box(family);
     for (size_t r = 0; r < model->sum_count; r++)
         alike = alike &&
                 !(&model->families[model->sums[r].family] == family && model->dag->nodes[model->sums[r].body].has_data);
