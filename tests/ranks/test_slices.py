@@ -52,6 +52,31 @@ constraint c: sum(home: p[1] + p[2]) <= 100000
 privacy {{ mechanism laplace; adjacency one 1; epsilon 1 }}
 """
 
+# Sets that differ: which rows cut anything, and whether they overlap, depends on the member; in a table sorted by need,
+# on the rank. And data with ranges that some members are outside of.
+SET_LINES = {
+    "half-spaces": "private set sum(p) >= need",
+    "balls": "private set norm(p - 3) <= need + 1",
+    "boxes": "private set p[1] >= need - 3\n  private set p[2] <= 8 - need / 10",
+    "slabs": "private set sum(p) >= need - 3\n  private set sum(p) <= need + 10",
+    "sets that overlap": "private set norm(p - 3) <= need + 1\n  private set p[1] + cap * p[2] >= 2 * need - 6",
+    "protected data": "private set sum(p) >= need\n  range need in [0.5, 4.5], weight in [1, 1.9]\n"
+                      "  protect need by 0.5",
+}
+
+DIFFERENT = """data homes = {file} public cap
+agents home over homes {{
+  state p[2] in [0, 10]
+  {lines}
+  private minimize weight * (p[1] - need)^2 + 2 * (p[2] - 1)^2
+  slater p = 3
+  gap 900
+}}
+constraint c: sum(home: p[1] + p[2]) <= 350000
+privacy {{ mechanism laplace; adjacency {unit}; epsilon 1 }}
+schedule {{ alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 3 }}
+"""
+
 OTHERS = {
     "a range of members": "agents home[i in 1..60000] { state p in [0, 1]; private minimize (p - i / 60000)^2 }\n"
                           "constraint c: sum(home: p) <= 20000\n",
@@ -100,6 +125,8 @@ class Slices(unittest.TestCase):
         npy(cls.folder / "homes.npy", [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], MEMBERS, body)
         os.environ["TACIT_TEST_GUARD"] = "1"
         cls.addClassCleanup(os.environ.pop, "TACIT_TEST_GUARD")
+        body = b"".join(struct.pack("<ddi", *row) for row in sorted(cls.rows))
+        npy(cls.folder / "sorted.npy", [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], MEMBERS, body)
 
     def problem(self, text, **values):
         path = self.folder / "p.tacit"
@@ -154,14 +181,42 @@ class Slices(unittest.TestCase):
         self.assertEqual(self.same("plan", name, "--json").returncode, 0)
 
     def test_runs(self):
-        """The data that rounds need are the rank's own; sets that differ between members keep them whole."""
-        differ = ALIKE.replace("norm(p - 2)", "norm(p - need)")
-        for text, options in ((ALIKE, ()), (ALIKE, ("--placement", "states")), (differ, ())):
-            name = self.problem(text, file='npy "homes.npy"')
-            words = ("run", name, "--seed", "1", "--rounds", "5", "--no-reference", "--json", *options)
-            one = self.plain(*words)
-            some = ranks.run(2, SPREAD, *words, cwd=self.folder)
-            self.assertEqual((some.returncode, self.timeless(some.stdout)), (0, self.timeless(one.stdout)), some.stderr)
+        """The data that rounds need are the rank's own."""
+        for options in ((), ("--placement", "states")):
+            name = self.problem(ALIKE, file='npy "homes.npy"')
+            self.same_run(2, "run", name, "--seed", "1", "--rounds", "5", "--no-reference", "--json", *options)
+
+    def test_runs_with_sets_that_differ(self):
+        for what, lines in SET_LINES.items():
+            for count, method in ((2, "tacit"), (3, "published")):
+                with self.subTest(what, method=method):
+                    unit = "data" if "protect" in lines and method == "tacit" else "one 1"
+                    name = self.problem(DIFFERENT, file='npy "sorted.npy"', lines=lines, unit=unit)
+                    self.same_run(count, "run", name, "--seed", "1", "--no-reference", "--json", "--full",
+                                  "--method", method)
+
+    def same_run(self, count, *words):
+        one = self.plain(*words)
+        some = ranks.run(count, SPREAD, *words, cwd=self.folder)
+        self.assertEqual(some.returncode, 0, some.stderr)
+        self.assertTrue(self.timeless(some.stdout) == self.timeless(one.stdout))  # too long to show
+
+    def test_what_is_spread(self):
+        """The shapes that docs/scale.md names are spread indeed."""
+        cases = [(command, DIFFERENT, {"lines": lines, "unit": "one 1"})
+                 for lines in SET_LINES.values() for command in ("plan", "run")]
+        cases += [(command, ALIKE, {}) for command in ("check", "plan", "run")]
+        cases += [("check", SETS, {"last": MEMBERS, "gap": 500}), ("check", BOXES, {})]
+        for command, text, values in cases:
+            with self.subTest(command, **values):
+                name = self.problem(text, file='npy "homes.npy"', **values)
+                more = ("--rounds", "1", "--seed", "1", "--no-reference") if command == "run" else ()
+                os.environ["TACIT_TEST_GUARD"] = "tell"
+                done = ranks.run(2, SPREAD, command, name, *more, cwd=self.folder)
+                os.environ["TACIT_TEST_GUARD"] = "1"
+                half = MEMBERS // 2048 // 2 * 2048  # whole blocks
+                self.assertIn(f"rank 0 knows members 1 to {half} of home", done.stderr)
+                self.assertIn(f"rank 1 knows members {half + 1} to {MEMBERS} of home", done.stderr)
 
     @staticmethod
     def timeless(text):
