@@ -1,5 +1,7 @@
 #include "lab/baseline.h"
 
+#include "base/ranks/ranks.h"
+
 #include <math.h>
 
 /* ---- the problem without constraints ---- */
@@ -135,6 +137,7 @@ tc_arrival tc_arrival_of(tc_arena *arena, const tc_experiment *experiment, const
     tc_certificate found = tc_judge_point(tc_judge_new(arena, model, experiment->derivatives), record->x, record->mu);
     tc_arena_rewind(arena, mark);
     double size = hypot(norm_of(record->x, model->state_count), norm_of(record->mu, model->constraint_count));
+    tc_ranks_broadcast(&size, sizeof size, 0); /* which has all states */
     arrival.residual = found.residual / (1 + size);
     arrival.arrived = arrival.residual <= TC_ARRIVED;
     return arrival;

@@ -129,15 +129,16 @@ typedef struct single_run {
     bool tells_rows; /* calls on_row: a single run */
 } single_run;
 
-/* Every rank gets all of an array of `rows` numbers for each member, from `first` on: those of a member are side by
- * side, or by row. */
+/* An array of `rows` numbers for each member, from `first` on: those of a member are side by side, or by row. Rank 0,
+ * which prints, gets all of it; so does every rank where all know the whole family. */
 static void gather_family(const tc_family *family, size_t number, double *first, size_t rows, bool side_by_side) {
     size_t ranks = tc_ranks_count(), stride = side_by_side ? rows : 1;
+    void (*gather)(void *, size_t, size_t) = family->is_spread ? tc_ranks_bring : tc_ranks_broadcast;
     for (size_t r = 0; ranks > 1 && r < ranks; r++) {
         size_t begin = 0, end = 0;
         tc_family_held_by(family, number, r, ranks, &begin, &end);
         for (size_t row = 0; row < (side_by_side ? 1 : rows); row++)
-            tc_ranks_broadcast(first + row * family->count + begin * stride, (end - begin) * stride * sizeof *first, r);
+            gather(first + row * family->count + begin * stride, (end - begin) * stride * sizeof *first, r);
     }
 }
 
@@ -241,7 +242,7 @@ static void conclude(const single_run *one, const tc_engine *engine, tc_measure 
     if (last == NULL || last->k != record->rounds)
         add_row(one, engine, measure);
     if (record->x != NULL) {
-        memcpy(record->x, x, model->state_count * sizeof *x);
+        tc_copy_held(model, record->x, x);
         for (size_t f = 0; f < model->family_count; f++)
             gather_family(&model->families[f], f, record->x + model->families[f].first_coord, model->families[f].dim,
                           false);

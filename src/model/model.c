@@ -29,6 +29,16 @@ void tc_family_hold(tc_family *family, size_t number) {
     tc_family_held_by(family, number, tc_ranks_mine(), tc_ranks_count(), &family->held_first, &family->held_end);
 }
 
+void tc_copy_held(const tc_model *model, double *to, const double *from) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++) {
+            size_t first = tc_coord_of(family, family->held_first, c);
+            memcpy(to + first, from + first, (family->held_end - family->held_first) * sizeof *to);
+        }
+    }
+}
+
 void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member) {
     if (family->member_names != NULL)
         tc_buffer_puts(out, family->member_names[member]);

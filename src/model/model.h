@@ -240,6 +240,9 @@ static inline bool tc_holds(const tc_family *family, size_t member) {
     return family->held_first <= member && member < family->held_end;
 }
 
+/* The states of the members that this rank holds, from one point to another. */
+void tc_copy_held(const tc_model *model, double *to, const double *from);
+
 /* The half-space that everybody knows; NULL: the box is all that is public. */
 static inline const tc_set_piece *tc_public_set(const tc_family *family) {
     for (size_t p = 0; p < family->piece_count; p++) {

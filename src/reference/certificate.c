@@ -1,4 +1,6 @@
 #include "reference/reference.h"
+
+#include "model/spread.h"
 #include "solver/interior/interior.h"
 
 #include <math.h>
@@ -112,11 +114,15 @@ tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu
     if (!defined)
         return found;
     tc_ensemble_prices(judge->ensemble, mu);
-    for (size_t f = 0; f < model->family_count; f++)
-        for (size_t first = 0; first < model->families[f].count; first += TC_LANES) {
-            size_t left = model->families[f].count - first;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        tc_fold_begin(family, &squares_x, sizeof squares_x);
+        for (size_t first = family->known_first; first < family->known_end; first += TC_LANES) {
+            size_t left = family->known_end - first;
             squares_x += block_residual(judge, f, first, left < TC_LANES ? left : TC_LANES, x);
         }
+        tc_fold_end(family, &squares_x, sizeof squares_x);
+    }
     found.residual_x = (double)sqrtl(squares_x);
     found.residual_mu = (double)sqrtl(squares_mu);
     found.residual = (double)sqrtl(squares_x + squares_mu);

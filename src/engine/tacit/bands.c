@@ -73,7 +73,7 @@ static double *values_somewhere(tc_arena *arena, tc_streams *streams, const tc_m
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++)
+            for (size_t k = family->known_first; k < family->known_end; k++)
                 x[tc_coord_of(family, k, c)] = middle(tc_public_range(family, k, c));
     }
     tc_constraint_values(streams, x, values);

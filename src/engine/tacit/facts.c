@@ -16,7 +16,7 @@ static bool load_declared(const tc_model *model, double *x) {
         if (!family->has_slater)
             return false;
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++)
+            for (size_t k = family->known_first; k < family->known_end; k++)
                 x[tc_coord_of(family, k, c)] = tc_coef_at(family->slater[c], k);
     }
     return true;

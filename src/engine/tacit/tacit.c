@@ -240,7 +240,7 @@ static void start(void *self, const double *x, double *mu) {
         method->engine->reason = "the start of an agent is not proved to be accurate, and the promise about data rests "
                                  "on that";
     if (x != NULL)
-        memcpy(method->average, x, model->state_count * sizeof(double));
+        tc_copy_held(model, method->average, x);
 }
 
 static void snapshot(void *self, tc_snapshot *bytes) {
