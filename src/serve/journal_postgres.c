@@ -35,9 +35,10 @@ static const double PATIENCE = 60; /* seconds for an answer of the server; it en
 
 typedef struct postgres_store {
     PGconn *connection;
-    char holder[320]; /* this process */
-    char why[512];    /* the last trouble */
-    bool is_held;     /* by this process */
+    char holder[320];  /* this process */
+    char why[512];     /* the last trouble */
+    char warning[256]; /* of the server, during the last statement; "" for none */
+    bool is_held;      /* by this process */
     double renewed_at;
 } postgres_store;
 
@@ -149,7 +150,8 @@ static bool is_good(const PGresult *result) {
 }
 
 /* The statement's result, or NULL with a trouble. The server says that a statement is done before it commits it; an
- * error may follow. It is committed when the server is ready for another. */
+ * error may follow. It is committed when the server is ready for another. If somebody cancels the wait for a replica,
+ * the commit counts as done, with a warning: the replica may not have it. So a warning is a trouble. */
 static PGresult *receive(postgres_store *store, const char **trouble) {
     PGresult *first = NULL, *next;
     double until = tc_serve_now() + PATIENCE;
@@ -175,9 +177,10 @@ static PGresult *receive(postgres_store *store, const char **trouble) {
         }
     }
     PGTransactionStatusType standing = PQtransactionStatus(store->connection);
-    if (is_good(first) && (standing == PQTRANS_IDLE || standing == PQTRANS_INTRANS))
+    bool is_done = is_good(first) && (standing == PQTRANS_IDLE || standing == PQTRANS_INTRANS);
+    if (is_done && store->warning[0] == '\0')
         return first;
-    *trouble = explain(store, first);
+    *trouble = is_done ? put_why(store, store->warning) : explain(store, first);
     PQclear(first);
     return NULL;
 }
@@ -187,6 +190,7 @@ static const char *send_statement(postgres_store *store, const char *name, const
                                   const parameter_list *list) {
     static const parameter_list none;
     const parameter_list *of = list == NULL ? &none : list;
+    store->warning[0] = '\0';
     int sent =
         name != NULL
             ? PQsendQueryPrepared(store->connection, name, of->count, of->values, of->lengths, of->formats, 1)
@@ -234,9 +238,12 @@ static tc_journal_blob blob_at(const PGresult *row, int column) {
 
 /* ---- The connection ---- */
 
-static void ignore_notice(void *context, const char *text) {
-    (void)context;
-    (void)text;
+static void hear_notice(void *context, const PGresult *notice) {
+    postgres_store *store = context;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    if (severity != NULL && strcmp(severity, "WARNING") == 0)
+        (void)snprintf(store->warning, sizeof store->warning, "%s", text != NULL ? text : "a warning without words");
 }
 
 static void put_holder(postgres_store *store) {
@@ -245,11 +252,12 @@ static void put_holder(postgres_store *store) {
     (void)snprintf(store->holder, sizeof store->holder, "%s, process %ld", machine, (long)getpid());
 }
 
-/* Commits that survive a loss of power, statements that see the newest row, and no endless waits. */
+/* Commits that survive a loss of power, statements that see the newest row, warnings, and no endless waits. */
 static const char SET_UP[] =
     "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN "
     "'remote_apply' ELSE 'on' END, false), "
     "set_config('default_transaction_isolation', 'read committed', false), "
+    "set_config('client_min_messages', 'warning', false), "
     "set_config('statement_timeout', CASE current_setting('statement_timeout') WHEN '0' THEN '30s' ELSE "
     "current_setting('statement_timeout') END, false), "
     "current_setting('fsync') = 'on', to_regclass('tacit_journal') IS NOT NULL";
@@ -260,8 +268,8 @@ static const char *set_up(postgres_store *store, bool *has_table) {
     PGresult *row = ask(store, SET_UP, NULL, &trouble);
     if (row == NULL)
         return trouble;
-    bool is_synced = bool_at(row, 3);
-    *has_table = bool_at(row, 4);
+    bool is_synced = bool_at(row, 4);
+    *has_table = bool_at(row, 5);
     PQclear(row);
     return is_synced
                ? NULL
@@ -276,7 +284,7 @@ static const char *reach(postgres_store *store, const tc_journal_settings *setti
         return "memory is out";
     if (PQstatus(store->connection) != CONNECTION_OK)
         return put_why(store, PQerrorMessage(store->connection));
-    (void)PQsetNoticeProcessor(store->connection, ignore_notice, NULL);
+    (void)PQsetNoticeReceiver(store->connection, hear_notice, store);
     if (PQsetnonblocking(store->connection, 1) != 0)
         return explain(store, NULL);
     return set_up(store, has_table);

@@ -285,6 +285,35 @@ class Postgres(unittest.TestCase):
         self.address = self.cluster.address(self.database, options="-c statement_timeout=200ms")
         self.fail_at_41("PERFORM pg_sleep(60)", "the database took too long")
 
+    def test_a_commit_whose_wait_for_a_replica_was_cancelled_is_not_believed(self):
+        """The server reports that commit as done, with a warning: the replica may not have it."""
+        cloud = self.start("--lease", 3600, ready=True)  # no renewal comes between
+        book = self.start_agents(until=30)
+        self.await_round(30)
+        self.cluster.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try:
+            self.cluster.sql("SELECT pg_reload_conf()")
+            waiting = f"FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event = 'SyncRep'"
+            Parties.wait_for(lambda: self.step_until(lambda: self.cluster.sql(f"SELECT pid {waiting}")), what="the wait for a replica")
+            self.cluster.sql(f"SELECT pg_cancel_backend(pid) {waiting}")
+            self.expect_refused(cloud, 3, "synchronous replication", "The round was not released")
+        finally:
+            self.cluster.sql("ALTER SYSTEM RESET synchronous_standby_names")
+            self.cluster.sql("SELECT pg_reload_conf()")
+        self.assertEqual(int(self.sql("SELECT round FROM tacit_journal")) - max(k for _, k in book.answers), 1)
+        self.sql("UPDATE tacit_journal SET expires = 'epoch'")  # an hour later
+        self.open_until(ROUNDS)
+        cloud = self.start()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(cloud.json()["answer"], self.parties.in_process(seed=town.SEED)["mu"])
+
+    def step_until(self, is_so):
+        """Lets the agents go on by one round, while it is not so."""
+        found = is_so()
+        if not found:
+            self.open_until(min(agent.agent.move.until for agent in self.agents) + 1)
+        return found
+
     def test_a_server_that_crashes_and_comes_back_has_all_that_was_answered(self):
         cloud = self.start(ready=True)
         book = self.start_agents(until=50)
