@@ -363,7 +363,8 @@ static tc_status take_journal(tc_server *s, bool *is_over) {
         return status;
     }
     status = open_journal(s);
-    *is_over = status != TC_CANNOT_READ || !of->standby || !tc_server_was_late(s);
+    bool is_database = status == TC_CANNOT_READ || status == TC_CANNOT_WRITE;
+    *is_over = !is_database || s->journal != NULL || !of->standby || !tc_server_was_late(s);
     return status;
 }
 

@@ -257,6 +257,21 @@ class Standby(unittest.TestCase):
         self.expect_same_bits(book)
         self.assertEqual(sum(bool(town.events(cloud, "begun")) for cloud in clouds), 1)
 
+    # ---- a standby that cannot go on ----
+
+    def test_one_that_cannot_read_its_ledger_says_so_and_does_not_keep_the_lease(self):
+        port = recorders.free_port()
+        first = self.start(port, ready=True)
+        bad = self.parties.folder / "ledger.bad"
+        bad.symlink_to(bad)  # nobody can open it
+        second = self.start(recorders.free_port(), "--standby", "--ledger", bad, lease=3600)
+        town.await_event(second, "standby")
+        self.assertEqual(first.stop(), 0, first.err[-2000:])
+        self.assertEqual(second.wait(), 3, second.err[-2000:])
+        self.assertIn("ledger.bad", second.err)
+        third = self.start(port, ready=True)  # at once: the lease of an hour was given up
+        self.assertEqual(third.stop(), 0, third.err[-2000:])
+
     # ---- the database ----
 
     def test_where_the_answer_of_a_commit_is_lost_the_next_cloud_goes_on_from_what_is_there(self):
