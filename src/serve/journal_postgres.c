@@ -260,7 +260,8 @@ static const char SET_UP[] =
     "set_config('client_min_messages', 'warning', false), "
     "set_config('statement_timeout', CASE current_setting('statement_timeout') WHEN '0' THEN '30s' ELSE "
     "current_setting('statement_timeout') END, false), "
-    "current_setting('fsync') = 'on', to_regclass('tacit_journal') IS NOT NULL";
+    "current_setting('fsync') = 'on', to_regclass('tacit_journal') IS NOT NULL, "
+    "current_setting('transaction_read_only') = 'on'";
 
 /* has_table: whether any run was kept there. */
 static const char *set_up(postgres_store *store, bool *has_table) {
@@ -270,7 +271,10 @@ static const char *set_up(postgres_store *store, bool *has_table) {
         return trouble;
     bool is_synced = bool_at(row, 4);
     *has_table = bool_at(row, 5);
+    bool is_read_only = bool_at(row, 6);
     PQclear(row);
+    if (is_read_only) /* a standby waits for that to change, though it could read the lease */
+        return explain_state("25006");
     return is_synced
                ? NULL
                : "the server has fsync off, and forgets rounds in a loss of power that agents have had: switch it "

@@ -274,6 +274,26 @@ class Standby(unittest.TestCase):
 
     # ---- the database ----
 
+    def test_while_the_database_can_only_be_read_a_standby_waits(self):
+        """As a replica before it is promoted: its row can be read, and the lease in it ends."""
+        name, port = f"run{Standby.databases}", recorders.free_port()
+        first = self.start(port, ready=True)
+        second = self.start(port, "--standby")
+        town.await_event(second, "standby")
+        book = self.start_agents(port, until=30)
+        self.await_round(30)
+        self.cluster.sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on", database="postgres")
+        first.kill()
+        self.assertIn("can only be read", town.await_event(second, "not-taken-over")["why"])
+        Parties.wait_for(lambda: self.cluster.sql("SELECT expires < clock_timestamp() - interval '1 s' FROM tacit_journal",
+                                                  database=name) == "t", what="the end of the lease")
+        self.assertTrue(second.is_running(), second.err[-2000:])
+        self.cluster.sql(f"ALTER DATABASE {name} RESET default_transaction_read_only", database="postgres")
+        self.open_until(ROUNDS)
+        self.assertEqual(second.wait(), 0, second.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+
     def test_where_the_answer_of_a_commit_is_lost_the_next_cloud_goes_on_from_what_is_there(self):
         """A way to the database that is cut when the statement is on its way, or when its answer is: the round is not there,
         or it is, and nobody was told. The next cloud finds one or the other."""
