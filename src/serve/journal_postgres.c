@@ -87,9 +87,16 @@ static void add_text(parameter_list *list, const char *text) {
     list->formats[list->count++] = 0;
 }
 
+/* What a database says is shown to people: it must not steer their terminals. */
+static void make_plain(char *text) {
+    for (char *at = text; *at != '\0'; at++)
+        *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
+}
+
 static const char *put_why(postgres_store *store, const char *text) {
     (void)snprintf(store->why, sizeof store->why, "%s", text);
     store->why[strcspn(store->why, "\n")] = '\0';
+    make_plain(store->why);
     return store->why;
 }
 
@@ -320,8 +327,7 @@ static postgres_store *visit(tc_arena *arena, const tc_journal_settings *setting
 
 static const char *text_of(tc_arena *arena, tc_journal_blob text) {
     char *copy = tc_arena_copy(arena, text.bytes == NULL ? "" : (const char *)text.bytes, text.size);
-    for (char *at = copy; *at != '\0'; at++)
-        *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
+    make_plain(copy);
     return copy;
 }
 
@@ -581,6 +587,7 @@ static const char *lose(tc_journal *journal) {
         return "its row is gone";
     (void)snprintf(store->why, sizeof store->why, "another cloud (%s) has taken this run over, in epoch %llu", holder,
                    epoch);
+    make_plain(store->why);
     return store->why;
 }
 

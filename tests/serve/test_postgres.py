@@ -275,6 +275,12 @@ class Postgres(unittest.TestCase):
         self.stop_agents()
         self.fail_at_41("PERFORM pg_terminate_backend(pg_backend_pid())", "the database", when=AT_ITS_COMMIT)
 
+    def test_what_the_database_says_cannot_steer_a_terminal(self):
+        cloud = self.start("--log", "text", ready=True)
+        self.sql("UPDATE tacit_journal SET epoch = epoch + 1, holder = E'\\x1b[2Jit'")
+        self.expect_refused(cloud, 3, "another cloud (?[2Jit) has taken this run over")
+        self.assertNotIn("\x1b", cloud.err)
+
     def test_a_database_that_becomes_read_only_ends_the_cloud_before_the_answer(self):
         self.fail_at_41("RAISE 'no' USING ERRCODE = 'read_only_sql_transaction'", "the database can only be read")
 
