@@ -259,12 +259,14 @@ static void put_holder(postgres_store *store) {
     (void)snprintf(store->holder, sizeof store->holder, "%s, process %ld", machine, (long)getpid());
 }
 
-/* Commits that survive a loss of power, statements that see the newest row, warnings, and no endless waits. */
+/* Commits that survive a loss of power, statements that see the newest row, warnings, and no endless waits: of this
+ * process for the server, and of other clouds for one that has locked the row and vanished. */
 static const char SET_UP[] =
     "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN "
     "'remote_apply' ELSE 'on' END, false), "
     "set_config('default_transaction_isolation', 'read committed', false), "
     "set_config('client_min_messages', 'warning', false), "
+    "set_config('idle_in_transaction_session_timeout', '5s', false), "
     "set_config('statement_timeout', CASE current_setting('statement_timeout') WHEN '0' THEN '30s' ELSE "
     "current_setting('statement_timeout') END, false), "
     "current_setting('fsync') = 'on', to_regclass('tacit_journal') IS NOT NULL, "
@@ -276,9 +278,9 @@ static const char *set_up(postgres_store *store, bool *has_table) {
     PGresult *row = ask(store, SET_UP, NULL, &trouble);
     if (row == NULL)
         return trouble;
-    bool is_synced = bool_at(row, 4);
-    *has_table = bool_at(row, 5);
-    bool is_read_only = bool_at(row, 6);
+    bool is_synced = bool_at(row, 5);
+    *has_table = bool_at(row, 6);
+    bool is_read_only = bool_at(row, 7);
     PQclear(row);
     if (is_read_only) /* a standby waits for that to change, though it could read the lease */
         return explain_state("25006");

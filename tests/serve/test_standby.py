@@ -272,6 +272,21 @@ class Standby(unittest.TestCase):
         third = self.start(port, ready=True)  # at once: the lease of an hour was given up
         self.assertEqual(third.stop(), 0, third.err[-2000:])
 
+    def test_one_that_vanishes_while_it_opens_the_journal_does_not_stop_the_other(self):
+        """It has locked the row, and nothing more comes from it: the server cannot tell that from a slow one."""
+        name, port = f"run{Standby.databases}", recorders.free_port()
+        first = self.start(port, ready=True)
+        book = self.start_agents(port, until=30)
+        self.await_round(30)
+        with Way(self.cluster, "nothing", silent_after=b"FOR UPDATE") as way:
+            self.start(recorders.free_port(), address=way.address(name))
+            idle = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND state = 'idle in transaction'"
+            Parties.wait_for(lambda: self.cluster.sql(idle) == "1", what="a locked row")
+            self.open_until(ROUNDS)
+            self.assertEqual(first.wait(), 0, first.err[-2000:])
+        self.expect_content()
+        self.expect_same_bits(book)
+
     # ---- the database ----
 
     def test_while_the_database_can_only_be_read_a_standby_waits(self):
@@ -325,10 +340,11 @@ class Standby(unittest.TestCase):
 
 class Way:
     """Loopback to the cluster's socket. Cuts the connection before the next statement reaches the server, or before the
-    next answer reaches the client."""
+    next answer reaches the client. silent_after: carries nothing more to the server after a statement with this in it."""
 
-    def __init__(self, where, what):
+    def __init__(self, where, what, silent_after=None):
         self.where, self.what, self.is_cutting, self.pairs = where, what, threading.Event(), []
+        self.silent_after = silent_after
         self.door = socket.create_server(("127.0.0.1", 0))
         self.thread = threading.Thread(target=self.accept, daemon=True)
         self.thread.start()
@@ -357,6 +373,8 @@ class Way:
                 if what == self.what and self.is_cutting.is_set():
                     break
                 target.sendall(data)
+                if what == "statement" and self.silent_after is not None and self.silent_after in data:
+                    return
         except OSError:
             pass
         for end in (source, target):
