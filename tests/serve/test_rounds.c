@@ -412,6 +412,28 @@ static void hold_uses_the_last_state_up_to_its_cap_and_then_waits(void **state) 
     leave_all();
 }
 
+/* Its agents cannot have sent a state that depends on an answer which they do not have. */
+static void nobody_is_late_while_another_loop_still_answers(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 1000, .most_holds = 2}});
+    join_all(0);
+    rounds_to(1, 1);
+    for (size_t i = 1; i < DESK_AGENTS; i++)
+        client_say_state(&d, &agents[i], i, 0, 2, 1);
+    DESK_UNTIL(&d, d.rounds->missing == 1)
+    atomic_store(&d.rounds->answering, 1);
+    desk_age(&d, 1001);
+    assert_int_equal(d.rounds->held, 0);
+    atomic_store(&d.rounds->answering, 0);
+    desk_age(&d, 999); /* the deadline has begun anew */
+    assert_int_equal(d.rounds->held, 0);
+    desk_age(&d, 2);
+    client_expect_flags(&d, &agents[0], 0, 2, TC_ANSWER_HELD);
+    for (size_t i = 1; i < DESK_AGENTS; i++)
+        (void)client_expect_answer(&d, &agents[i], i, 0, 2, NULL);
+    leave_all();
+}
+
 static void with_nobody_there_no_round_is_held(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 1000, .most_holds = 5}});
@@ -892,6 +914,7 @@ int main(void) {
         T(who_enrols_nobody_in_time_is_sent_away),
         T(an_agent_whose_set_does_not_hold_the_public_point_ends_the_run_before_it_begins),
         T(hold_uses_the_last_state_up_to_its_cap_and_then_waits),
+        T(nobody_is_late_while_another_loop_still_answers),
         T(with_nobody_there_no_round_is_held),
         T(the_deadline_of_an_agent_that_comes_back_begins_anew),
         T(an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_more),

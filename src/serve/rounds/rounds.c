@@ -90,6 +90,10 @@ static void be_late(tc_rounds *r) {
     double now = tc_serve_now(), next = INFINITY;
     if (r->is_over || r->half == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
+    if (atomic_load(&r->answering) > 0) { /* some agents do not have the last answer yet: the deadline begins anew */
+        tc_late_open(r);
+        return;
+    }
     if (r->settings.late.holds) /* without any agent enrolled, nothing is held */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
