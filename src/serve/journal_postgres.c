@@ -564,6 +564,7 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
     journal->store = store;
     journal->name = settings->address;
     journal->lease = settings->lease > 0 ? settings->lease : TC_JOURNAL_LEASE;
+    journal->durability = TC_DURABLE_POWER; /* what is sent and not answered is nowhere */
     put_holder(store);
     tc_status status = open_row(journal, settings, wanted, made, messages);
     if (status != TC_OK)

@@ -294,6 +294,23 @@ static void a_folder_that_cannot_be_made_is_named(void **state) {
 
 /* ---- in a database ---- */
 
+/* What was sent to the server is nowhere yet, so there is no weaker durability. */
+static void a_database_is_waited_for_at_any_durability(void **state) {
+    (void)state;
+    tc_journal_settings settings = settings_here();
+    settings.durability = TC_DURABLE_PROCESS;
+    opened o = open_with(settings, PLAN);
+    assert_int_equal(o.status, TC_OK);
+    for (uint64_t k = 1; k <= 3; k++) {
+        content c;
+        fill(&c, k);
+        assert_int_equal(tc_journal_commit_start(o.journal, &c.round), TC_OK);
+        assert_true(tc_journal_is_under_way(o.journal));
+        assert_int_equal(tc_journal_commit_wait(o.journal), TC_OK);
+    }
+    tc_arena_free(o.arena);
+}
+
 /* The lease of the first has ended, as that of a process that was stopped for a while. */
 static void whoever_has_lost_the_journal_can_write_nothing(void **state) {
     (void)state;
@@ -733,6 +750,7 @@ int main(void) {
         PLACE(rounds_only_go_forward),
         PLACE(a_killed_process_loses_nothing_that_was_committed),
         PLACE(of_several_that_open_at_once_one_has_it),
+        PLACE(a_database_is_waited_for_at_any_durability),
         PLACE(whoever_has_lost_the_journal_can_write_nothing),
         PLACE(a_commit_under_way_comes_before_a_take_over_or_not_at_all),
         cmocka_unit_test(addresses_with_secrets_or_of_other_forms_are_refused),
