@@ -129,6 +129,15 @@ bool tc_for_some(const tc_family *family, bool here) {
 
 bool tc_for_all(const tc_family *family, bool here) { return !tc_for_some(family, !here); }
 
+bool tc_all_equal(const tc_family *family, const double *column, double *first) {
+    bool equal = true;
+    *first = tc_is_known(family, 0) ? column[0] : 0;
+    tc_from_member(family, 0, first, sizeof *first);
+    for (size_t k = family->known_first; equal && k < family->known_end; k++)
+        equal = k == 0 || column[k] == *first;
+    return tc_for_all(family, equal);
+}
+
 size_t tc_first_rank(const tc_family *family, bool here) {
     (void)family;
     double last = here ? -(double)tc_ranks_mine() : -INFINITY;

@@ -50,6 +50,9 @@ bool tc_for_all(const tc_family *family, bool here);
 void tc_fold_begin(const tc_family *family, void *number, size_t size);
 void tc_fold_end(const tc_family *family, void *number, size_t size);
 
+/* Whether a column has the same number for all members of all ranks. *first: that of member 0. */
+bool tc_all_equal(const tc_family *family, const double *column, double *first);
+
 /* The first rank for which it is so, in order of members; SIZE_MAX: none. */
 size_t tc_first_rank(const tc_family *family, bool here);
 /* The largest number over the members of all ranks, and of which member, where each rank has that of its own: of

@@ -173,8 +173,8 @@ static void write_jacobian(tc_release *release, const double *x, bool varying, d
         const tc_family_entries *entries = &release->entries->families[f];
         const tc_family *family = &model->families[f];
         tc_family_evaluator *of = &release->evaluator->families[f];
-        for (size_t k = 0; k < family->count; k += TC_LANES) {
-            size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+        for (size_t k = family->known_first; k < family->known_end; k += TC_LANES) {
+            size_t lanes = family->known_end - k < TC_LANES ? family->known_end - k : TC_LANES;
             for (size_t c = 0; c < family->dim; c++)
                 of->state[c] = x + tc_coord_of(family, k, c);
             if (of->slopes != NULL)

@@ -1,6 +1,7 @@
 #include "engine/published/published.h"
 
 #include "base/simd.h"
+#include "model/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +56,6 @@ struct tc_jacobian {
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
 
-static bool are_equal(const double *values, size_t count) {
-    for (size_t k = 1; k < count; k++)
-        if (values[k] != values[0])
-            return false;
-    return true;
-}
-
 static int compare_shared(const void *x, const void *y) {
     const shared_entry *a = x, *b = y;
     if (a->component != b->component)
@@ -77,12 +71,13 @@ static void list_shared(tc_arena *arena, const tc_family_entries *entries, const
         const tc_shared_entry *entry = &entries->shared[e];
         const double *values = constants + entries->first + e * members;
         shared_entry *made = &of->shared[e];
+        double first = 0;
         *made = (shared_entry){.number = e, .row = entry->row, .component = entry->component, .values = values};
         if (entry->noised)
             of->is_read = of->has_noise = true;
         else
-            made->kind = are_equal(values, members) ? ONE_CONSTANT : EACH_CONSTANT;
-        made->value = made->kind == ONE_CONSTANT ? values[0] : 0;
+            made->kind = tc_all_equal(of->family, values, &first) ? ONE_CONSTANT : EACH_CONSTANT;
+        made->value = made->kind == ONE_CONSTANT ? first : 0;
     }
     qsort(of->shared, entries->shared_count, sizeof *of->shared, compare_shared);
     of->first_shared = TC_NEW(arena, size_t, of->family->dim + 1);

@@ -2,6 +2,7 @@
  * entries. That over states is in estimator_states.c. */
 #include "calculus/tape/tape.h"
 #include "engine/tacit/estimator_inside.h"
+#include "model/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +49,6 @@ typedef struct forms_builder {
 
 /* ---- forms: slopes ----------------------------------------------------------------------------------------------- */
 
-static bool are_equal(const double *values, size_t count) {
-    for (size_t k = 1; k < count; k++)
-        if (values[k] != values[0])
-            return false;
-    return true;
-}
-
 static double half_width(const tc_family *family, size_t component, size_t member) {
     return (tc_coef_at(family->upper[component], member) - tc_coef_at(family->lower[component], member)) / 2;
 }
@@ -64,6 +58,25 @@ static void add_norms(const forms_builder *b, const tc_family *family, size_t co
     b->estimator->fixed.norm1[form] += size;
     b->estimator->fixed.norm2[form] += square;
     b->reach[form] += size * half_width(family, component, member);
+}
+
+/* The norms of one form, with the slopes of all members in one component: in order, from rank to rank. */
+static void add_all_norms(const forms_builder *b, const tc_family *family, const tc_shared_entry *entry,
+                          const double *values) {
+    const tc_measurement *fixed = &b->estimator->fixed;
+    double *numbers[] = {&fixed->norm1[entry->row], &fixed->norm2[entry->row], &b->reach[entry->row]}, carried[3];
+    for (size_t i = 0; i < 3; i++)
+        carried[i] = *numbers[i];
+    tc_fold_begin(family, carried, sizeof carried);
+    for (size_t i = 0; i < 3; i++)
+        *numbers[i] = carried[i];
+    for (size_t k = family->known_first; k < family->known_end; k++)
+        add_norms(b, family, entry->component, k, entry->row, fabs(values[k]), values[k] * values[k]);
+    for (size_t i = 0; i < 3; i++)
+        carried[i] = *numbers[i];
+    tc_fold_end(family, carried, sizeof carried);
+    for (size_t i = 0; i < 3; i++)
+        *numbers[i] = carried[i];
 }
 
 static void build_family(const forms_builder *b, size_t f) {
@@ -79,7 +92,8 @@ static void build_family(const forms_builder *b, size_t f) {
     for (size_t e = 0; e < entries->shared_count; e++) {
         const tc_shared_entry *entry = &entries->shared[e];
         const double *values = b->constants->jacobian + entries->first + e * family->count;
-        bool same = are_equal(values, family->count);
+        double first;
+        bool same = tc_all_equal(family, values, &first);
         if (entry->varies)
             tc_raise(b->arena, TC_INTERNAL); /* forms are linear */
         if (!same)
@@ -87,10 +101,9 @@ static void build_family(const forms_builder *b, size_t f) {
         raw[e] = (tc_estimator_raw){.at = entry->component,
                                     .row = same ? 0 : (uint32_t)of->row_count++,
                                     .input = entry->row,
-                                    .factor = same ? values[0] : 1};
+                                    .factor = same ? first : 1};
         of->reach_by_member[entry->component] |= !same;
-        for (size_t k = 0; k < family->count; k++)
-            add_norms(b, family, entry->component, k, entry->row, fabs(values[k]), values[k] * values[k]);
+        add_all_norms(b, family, entry, values);
     }
     of->slopes = tc_estimator_gather(b->arena, raw, entries->shared_count, family->dim);
     of->bends = tc_estimator_gather(b->arena, NULL, 0, 0);
@@ -144,7 +157,14 @@ static double middle(const tc_family *family, size_t component, size_t member) {
     return lower + (upper - lower) / 2;
 }
 
-static void add_bodies(const forms_builder *b, size_t f, const double *x, double *sums) {
+static double middle_of(const tc_model *model, size_t coord) {
+    const tc_family *family = tc_family_of_coord(model, coord);
+    size_t place = coord - family->first_coord;
+    return middle(family, place / family->count, place % family->count);
+}
+
+/* Members of a family that is spread over ranks are alike: each rank goes over all of them. */
+static void add_bodies(const forms_builder *b, size_t f, double *sums) {
     const tc_family_derivatives *d = &b->estimator->derivatives->families[f];
     const tc_family *family = &b->estimator->model->families[f];
     if (d->body_count == 0)
@@ -154,12 +174,16 @@ static void add_bodies(const forms_builder *b, size_t f, const double *x, double
     double **out = TC_NEW(b->arena, double *, d->body_count);
     const double **state = TC_NEW(b->arena, const double *, family->dim),
                  **data = TC_NEW(b->arena, const double *, family->column_count);
+    double *rows = TC_NEW(b->arena, double, family->dim *TC_LANES);
     for (size_t i = 0; i < d->body_count; i++)
         out[i] = TC_NEW(b->arena, double, TC_LANES);
     for (size_t k = 0; k < family->count; k += TC_LANES) {
         size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
-        for (size_t c = 0; c < family->dim; c++)
-            state[c] = x + tc_coord_of(family, k, c);
+        for (size_t c = 0; c < family->dim; c++) {
+            state[c] = rows + c * TC_LANES;
+            for (size_t lane = 0; lane < lanes; lane++)
+                rows[c * TC_LANES + lane] = middle(family, c, k + lane);
+        }
         for (size_t i = 0; i < family->column_count; i++)
             data[i] = family->columns[i].values + k;
         tc_tape_eval(tape, &(tc_inputs){.state = state, .data = data}, lanes, work, out);
@@ -175,12 +199,11 @@ static double *evaluate_middle(const forms_builder *b) {
     double *x = TC_NEW(b->arena, double, model->state_count), *sums = TC_NEW(b->arena, double, model->sum_count);
     double *values = TC_NEW(b->arena, double, model->constraint_count);
     tc_expr *roots = TC_NEW(b->arena, tc_expr, model->constraint_count);
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++)
-                x[tc_coord_of(family, k, c)] = middle(family, c, k);
-        add_bodies(b, f, x, sums);
+    for (size_t f = 0; f < model->family_count; f++)
+        add_bodies(b, f, sums);
+    for (size_t i = 0; i < model->dag->count; i++) { /* coordinates that constraints name */
+        if (model->dag->nodes[i].op == TC_COORD)
+            x[model->dag->nodes[i].u.index] = middle_of(model, (size_t)model->dag->nodes[i].u.index);
     }
     for (size_t j = 0; j < model->constraint_count; j++)
         roots[j] = model->constraints[j].outer;
