@@ -68,11 +68,12 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
  * message that does not repeat it. */
 tc_status tc_journal_check_address(const char *address, tc_buffer *messages) TC_MUST_USE;
 
-typedef struct tc_journal_seen { /* without opening it */
-    bool exists;                 /* there is a journal, of any run */
-    bool is_held;                /* a database's: another process has it */
-    const char *holder;          /* ... which: "cloud.example, process 7" */
-    double seconds;              /* ... until its lease ends */
+typedef struct tc_journal_seen {      /* without opening it */
+    bool exists;                      /* there is a journal, of any run */
+    bool is_held;                     /* a database's: another process has it */
+    const char *holder;               /* ... which: "cloud.example, process 7" */
+    double seconds;                   /* ... until its lease ends */
+    unsigned char plan_hash[TC_HASH]; /* a database's: of the plan of its run; zeros: not known */
 } tc_journal_seen;
 tc_status tc_journal_look(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
                           tc_journal_seen *seen) TC_MUST_USE;

@@ -325,7 +325,7 @@ static postgres_store *visit(tc_arena *arena, const tc_journal_settings *setting
 
 /* ---- The lease ---- */
 
-#define HELD "expires > clock_timestamp(), holder, extract(epoch FROM expires - clock_timestamp())::float8"
+#define HELD "expires > clock_timestamp(), holder, extract(epoch FROM expires - clock_timestamp())::float8, plan_hash"
 
 static const char *text_of(tc_arena *arena, tc_journal_blob text) {
     char *copy = tc_arena_copy(arena, text.bytes == NULL ? "" : (const char *)text.bytes, text.size);
@@ -334,10 +334,14 @@ static const char *text_of(tc_arena *arena, tc_journal_blob text) {
 }
 
 static tc_journal_seen seen_at(tc_arena *arena, const PGresult *row, int column) {
-    return (tc_journal_seen){.exists = true,
-                             .is_held = bool_at(row, column),
-                             .holder = text_of(arena, blob_at(row, column + 1)),
-                             .seconds = fmax(double_at(row, column + 2), 0)};
+    tc_journal_blob plan_hash = blob_at(row, column + 3);
+    tc_journal_seen seen = {.exists = true,
+                            .is_held = bool_at(row, column),
+                            .holder = text_of(arena, blob_at(row, column + 1)),
+                            .seconds = fmax(double_at(row, column + 2), 0)};
+    if (plan_hash.bytes != NULL && plan_hash.size == TC_HASH)
+        memcpy(seen.plan_hash, plan_hash.bytes, TC_HASH);
+    return seen;
 }
 
 static tc_status look(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,

@@ -106,6 +106,7 @@ typedef struct tc_server {
     const char *state;    /* settings.state with its links followed */
     const char *place;    /* of the journal, in messages */
     char waited_for[320]; /* the cloud whose lease has ended; "" for none */
+    bool has_reached;     /* the database, once */
     char hindrance[512];  /* why it could not go on with the run, the last time */
     bool has_announced_pages;
     uint64_t done, ticked_done; /* rounds of this process */
@@ -130,7 +131,6 @@ tc_journal_settings tc_server_journal(const tc_server *server, const unsigned ch
 
 /* A journal in a database: waits until no other cloud has its lease, or until a signal stops the server. */
 tc_status tc_server_stand_by(tc_server *server) TC_MUST_USE;
-bool tc_server_was_late(const tc_server *server); /* after a failed start: another cloud has the lease */
 /* Logs why it did not go on with the run, and waits a moment. */
 tc_status tc_server_not_taken_over(tc_server *server, const char *why) TC_MUST_USE;
 tc_status tc_server_keep_lease(tc_server *server) TC_MUST_USE;

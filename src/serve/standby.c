@@ -86,7 +86,22 @@ static void begin_waiting(tc_server *s) {
     tc_server_notify_ready(s);
 }
 
-/* Without --standby the lease may be that of a process that has died: it is waited for once. If it is renewed, the
+/* A cloud with other options could never go on with the run: better to know it now than when it is needed. */
+static bool is_ours(tc_server *s, const lease_look *found) {
+    static const unsigned char unknown[TC_HASH];
+    if (!s->settings->standby || memcmp(found->seen.plan_hash, unknown, TC_HASH) == 0 ||
+        memcmp(found->seen.plan_hash, s->settings->plan->hash, TC_HASH) == 0)
+        return true;
+    tc_buffer_printf(
+        s->messages,
+        "the journal '%s' belongs to a run of another plan: start with the file and the options of that run, or "
+        "choose another database\n",
+        s->place);
+    return false;
+}
+
+/* The database must be reached once: then the address is right, and a database that fails later is waited for.
+ * Without --standby the lease may be that of a process that has died: it is waited for once. If it is renewed, the
  * other process lives, and opening the journal says so. */
 tc_status tc_server_stand_by(tc_server *s) {
     lease_look before = {.status = TC_INTERNAL};
@@ -98,10 +113,13 @@ tc_status tc_server_stand_by(tc_server *s) {
         bool is_reached = found.status == TC_OK;
         if (is_reached && !found.seen.is_held)
             break;
-        if (!is_reached && !s->settings->standby) {
+        if (!is_reached && !(s->settings->standby && s->has_reached)) {
             tc_buffer_printf(s->messages, "%s\n", found.why);
             return found.status;
         }
+        if (is_reached && !is_ours(s, &found))
+            return TC_BAD_USAGE;
+        s->has_reached = true;
         double now = tc_serve_now();
         until = until > 0 ? until : now + found.seen.seconds;
         if (!s->settings->standby && now > until)
@@ -122,13 +140,7 @@ tc_status tc_server_stand_by(tc_server *s) {
 
 tc_status tc_server_not_taken_over(tc_server *s, const char *why) {
     say_hindrance(s, why);
-    return pause_for(s, 0.1);
-}
-
-/* Whether another cloud was faster. Then this one goes on standing by. */
-bool tc_server_was_late(const tc_server *s) {
-    lease_look found = look(s);
-    return found.status != TC_OK || found.seen.is_held;
+    return pause_for(s, 1);
 }
 
 /* ---- keeping ---- */

@@ -240,9 +240,11 @@ static tc_status open_journal(tc_server *s) {
         return status;
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status == TC_BAD_USAGE)
-        tc_buffer_puts(s->messages,
-                       "start with the file and the options of that run, choose another --state, or begin another run "
-                       "with --new-run\n");
+        tc_buffer_printf(
+            s->messages,
+            "start with the file and the options of that run, choose another %s, or begin another run with "
+            "--new-run\n",
+            of->journal != NULL ? "database" : "--state");
     if (status != TC_OK)
         return status;
     s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
@@ -364,7 +366,7 @@ static tc_status take_journal(tc_server *s, bool *is_over) {
     }
     status = open_journal(s);
     bool is_database = status == TC_CANNOT_READ || status == TC_CANNOT_WRITE;
-    *is_over = !is_database || s->journal != NULL || !of->standby || !tc_server_was_late(s);
+    *is_over = !is_database || s->journal != NULL || !of->standby;
     return status;
 }
 

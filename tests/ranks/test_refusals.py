@@ -74,7 +74,7 @@ class Refusals(unittest.TestCase):
         problems.write_data(there, units=7001)
         self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "'units.csv' differs between ranks: rank 0 reads")
         (there / "units.csv").unlink()
-        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 failed", "cannot read 'units.csv'")
+        self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 cannot read 'units.csv', which others can")
         self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
         problems.write_data(there)
 

@@ -255,7 +255,7 @@ class Postgres(unittest.TestCase):
         self.await_round(30)
         self.sql(FAULT.format(what=what, when=when))
         self.open_until(ROUNDS)
-        self.expect_refused(cloud, 3, *words, "The round was not released")
+        self.expect_refused(cloud, 3, *words, "The round was not answered")
         self.assertEqual(town.events(cloud, "journal-failed")[0]["round"], 41)
         self.assertEqual(max(k for _, k in book.answers), 40)
         self.assertEqual(self.sql("SELECT round FROM tacit_journal"), "40")
@@ -302,7 +302,7 @@ class Postgres(unittest.TestCase):
             waiting = f"FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event = 'SyncRep'"
             Parties.wait_for(lambda: self.step_until(lambda: self.cluster.sql(f"SELECT pid {waiting}")), what="the wait for a replica")
             self.cluster.sql(f"SELECT pg_cancel_backend(pid) {waiting}")
-            self.expect_refused(cloud, 3, "synchronous replication", "The round was not released")
+            self.expect_refused(cloud, 3, "synchronous replication", "The round was not answered")
         finally:
             self.cluster.sql("ALTER SYSTEM RESET synchronous_standby_names")
             self.cluster.sql("SELECT pg_reload_conf()")

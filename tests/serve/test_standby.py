@@ -259,6 +259,16 @@ class Standby(unittest.TestCase):
 
     # ---- a standby that cannot go on ----
 
+    def test_one_that_could_never_take_over_is_refused_at_its_start(self):
+        """With other options, or an address that leads nowhere: better now than when it is needed."""
+        self.start(recorders.free_port(), ready=True)
+        other = self.start(recorders.free_port(), "--standby", "--epsilon", 3)
+        self.assertEqual(other.wait(), 2, other.err[-2000:])
+        self.assertIn("belongs to a run of another plan", other.err)
+        lost = self.start(recorders.free_port(), "--standby", address=self.cluster.address("nowhere"))
+        self.assertEqual(lost.wait(), 3, lost.err[-2000:])
+        self.assertIn("nowhere", lost.err)
+
     def test_one_that_cannot_read_its_ledger_says_so_and_does_not_keep_the_lease(self):
         port = recorders.free_port()
         first = self.start(port, ready=True)
