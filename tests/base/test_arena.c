@@ -92,7 +92,9 @@ static void large_memory_is_zeroed_and_costs_nothing_until_touched(void **state)
     assert_int_equal(mincore(first, (pages - 1) * page, seen), 0);
     for (size_t i = 0; i < pages; i++)
         present += seen[i] & 1;
+#ifndef __SANITIZE_THREAD__ /* its calloc touches what it gives */
     assert_true(present < pages / 8);
+#endif
     assert_int_equal(bytes[pages * page], 0);
     tc_arena_free(arena);
 }

@@ -65,9 +65,10 @@ static double larger(double a, double b) { return a > b ? a : b; }
 /* The largest are shared as one number of each rank; what is added up in order as one of each bite. */
 void tc_estimator_share_columns(tc_estimator *estimator, tc_columns *most) {
     size_t bites = estimator->bite_count, ranks = tc_ranks_count();
-    uint64_t *noise = estimator->shared, *own = noise + bites + 2 * tc_ranks_mine();
-    if (estimator->shared == NULL)
+    uint64_t *noise = estimator->shared;
+    if (noise == NULL)
         return;
+    uint64_t *own = noise + bites + 2 * tc_ranks_mine();
     memset(estimator->shared, 0, (bites + 2 * ranks) * sizeof *estimator->shared);
     for (size_t f = 0; f < estimator->model->family_count; f++) {
         const tc_estimator_family *of = &estimator->families[f];
