@@ -160,6 +160,7 @@ if(TARGET tacit_command)
   foreach(name disk floods gateway hostile kill late lost_answers protocol restore rivals same_bits serve signals)
     tacit_script_test(serve/test_${name}_on_three_loops ${tests}/serve/test_${name}.py)
     set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY ENVIRONMENT TACIT_SERVE_THREADS=3)
+    set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY LABELS long)
   endforeach()
 endif()
 

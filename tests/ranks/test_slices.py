@@ -1,6 +1,6 @@
 """Problems whose data are spread over ranks: each knows the rows of its own members, and `check` says the same to the
 last byte as one process. With TACIT_TEST_GUARD a rank that reads what it does not know ends by a signal."""
-# labels: once
+# labels: long once
 import array
 import json
 import os

@@ -1,6 +1,6 @@
 """Two clouds and one journal in a database: one serves, the other stands by and goes on when the first stops, dies or hangs.
 Nothing is released twice, nothing is lost, and under a seed the run has the bits of an undisturbed one."""
-# labels: once
+# labels: long once
 
 import os
 import random
