@@ -210,6 +210,33 @@ static void for_the_unit_agent_nobody_is_told_to_take_more_rounds(void **state) 
     expect_warnings(quiet, TC_MECHANISM_GAUSSIAN, 2000, 0, NULL);
 }
 
+#define WIDE_ROWS(epsilon, unit)                                                                                       \
+    "agents a[i in 1..3] {\n state x in [0, 6]\n private minimize x^2\n gap 4;  slater x = 1\n}\n"                     \
+    "constraint c[i in 1..3]: a[i].x <= 5\nprivacy { epsilon " epsilon "; delta 1e-6; adjacency " unit " }\n" SCHEDULE
+
+/* Each state has noise of deviation sqrt(1.8 * 2 / 2000) / epsilon after all rounds, S_j is 1 and X = sqrt(3): 0.042 /
+ * epsilon of X. */
+static void multipliers_that_noise_hides_are_warned_of(void **state) {
+    (void)state;
+    expect_warnings(WIDE_ROWS("0.145", "one 1"), TC_MECHANISM_LAPLACE, 2000, 0, NULL);
+    expect_warnings(
+        WIDE_ROWS("0.138", "one 1"), TC_MECHANISM_LAPLACE, 2000, 1,
+        (const char *const[]){"the multipliers cannot be known: averaged over all rounds, the noise is 0.31 "
+                              "of X, the size of the public boxes"});
+    expect_warnings(
+        WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_LAPLACE, 2000, 1,
+        (const char *const[]){"0.42 of X, the size of the public boxes, and from 0.3 on multipliers are "
+                              "usually off by half of their length or more; more rounds or a larger epsilon "
+                              "help, and so does a unit of adjacency that asks for less "
+                              "noise, and so do more agents whose limits grow alike"});
+    expect_warnings(WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_LAPLACE, 20000, 0, NULL);
+    expect_warnings(WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_NONE, 2000, 0, NULL);
+    expect_warnings(WIDE_ROWS("300", "agent"), TC_MECHANISM_GAUSSIAN, 2000, 1,
+                    (const char *const[]){"more rounds do not help, since all of them are hidden together, and about "
+                                          "200 are enough for the method; a larger epsilon or a unit of adjacency that "
+                                          "asks for less noise (data, or one:B) does, and so do more agents"});
+}
+
 #define PLANTS "agents a[i in 1..10] {\n state p in [0, 10]\n private minimize p^2\n gap 100;  slater p = 5\n}\n"
 
 static void expect_band(const char *rows, bool is_band) {
@@ -242,6 +269,17 @@ static void a_band_that_is_narrow_against_its_noise_should_be_an_equality(void *
     expect_band("constraint e: sum(a: p) == 50\nconstraint l: sum(a: p) >= 49.99\ndual radius 9\n", false);
 }
 
+/* The band's own rows have no point further inside. */
+static void a_band_does_not_silence_other_rows(void **state) {
+    (void)state;
+    const char *text = PLANTS "constraint u: sum(a: p) <= 50.01\nconstraint l: sum(a: p) >= 49.99\n"
+                              "constraint near: a[1].p <= 5.001\nprivacy { epsilon 1; adjacency one 1 }\n" SCHEDULE;
+    expect_warnings(text, TC_MECHANISM_LAPLACE, 2000, 2,
+                    (const char *const[]){"constraints u and l are a band of half-width 0.01",
+                                          "satisfies constraint near by 0.001, and the noise left in it after all "
+                                          "rounds has a standard deviation of"});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_radius_and_weights_are_those_of_the_formulas),
@@ -254,6 +292,8 @@ int main(void) {
         cmocka_unit_test(warnings_say_where_little_is_to_be_expected),
         cmocka_unit_test(a_slack_that_noise_hides_is_warned_of_even_where_all_are_alike),
         cmocka_unit_test(for_the_unit_agent_nobody_is_told_to_take_more_rounds),
+        cmocka_unit_test(multipliers_that_noise_hides_are_warned_of),
+        cmocka_unit_test(a_band_does_not_silence_other_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

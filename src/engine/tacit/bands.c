@@ -83,7 +83,8 @@ static double *values_somewhere(tc_arena *arena, tc_streams *streams, const tc_m
 }
 
 static const char *warning_of(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                              const tc_derivatives *derivatives, const double *variance) {
+                              const tc_derivatives *derivatives, const double *variance, bool *in_band) {
+    const char *first = NULL;
     size_t count;
     tc_streams *streams = tc_streams_new(arena, model, derivatives, NULL);
     const row_mark *marks = mark_rows(arena, streams, model, &count);
@@ -98,19 +99,21 @@ static const char *warning_of(tc_arena *arena, const tc_plan *plan, const tc_mod
             double deviation = sqrt(AVERAGED * fmax(variance[a], variance[b]) / plan->rounds);
             if (!(half < NARROW * deviation))
                 continue;
-            return tc_arena_format(arena,
-                                   "constraints %s and %s are a band of half-width %.3g, narrow against their averaged "
-                                   "noise of %.3g: both multipliers drift, and the result may be far off; write one "
-                                   "constraint with == instead",
-                                   model->constraints[a].name, model->constraints[b].name, half, deviation);
+            in_band[a] = in_band[b] = true;
+            if (first == NULL)
+                first = tc_arena_format(arena,
+                                        "constraints %s and %s are a band of half-width %.3g, narrow against their "
+                                        "averaged noise of %.3g: both multipliers drift, and the result may be far "
+                                        "off; write one constraint with == instead",
+                                        model->constraints[a].name, model->constraints[b].name, half, deviation);
         }
-    return NULL;
+    return first;
 }
 
 const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                            const tc_derivatives *derivatives) {
+                            const tc_derivatives *derivatives, bool *in_band) {
     const double *variance = tc_row_variances(plan);
     if (model->constraint_count < 2 || variance == NULL || plan->mechanism == TC_MECHANISM_NONE)
         return NULL;
-    return warning_of(arena, plan, model, derivatives, variance);
+    return warning_of(arena, plan, model, derivatives, variance, in_band);
 }

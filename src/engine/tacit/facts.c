@@ -145,10 +145,11 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
-enum { MOST_WARNINGS = 11 };
+enum { MOST_WARNINGS = 12 };
 #define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
+#define PRICES_LOST 0.3    /* averaged noise over X: where it was larger, multipliers were off by half or more */
 #define FAR_TOO_MANY 4.0   /* times the rounds that are enough: then Laplace noise in the unit agent has doubled */
 
 typedef struct warner {
@@ -256,6 +257,7 @@ static void warn_of_shared_rounds(warner *w) {
 }
 
 static const char *drowning_helps(const warner *w) {
+    const char *smaller = w->plan->adjacency == TC_ADJACENCY_AGENT ? " (data, or one:B)" : "";
     if (!hides_agents(w))
         return "more rounds or a larger epsilon help, and so does a unit of adjacency that asks for less noise";
     if (w->plan->mechanism == TC_MECHANISM_LAPLACE)
@@ -263,13 +265,13 @@ static const char *drowning_helps(const warner *w) {
             w->arena,
             "more rounds make it worse, since all of them are hidden together: Gaussian noise "
             "(--mechanism gaussian) and about %.6g rounds help, and so does a larger epsilon or a unit "
-            "of adjacency that asks for less noise",
-            enough_rounds(w));
+            "of adjacency that asks for less noise%s",
+            enough_rounds(w), smaller);
     return tc_arena_format(
         w->arena,
         "more rounds do not help, since all of them are hidden together, and about %.6g are enough for "
-        "the method; a larger epsilon or a unit of adjacency that asks for less noise does",
-        enough_rounds(w));
+        "the method; a larger epsilon or a unit of adjacency that asks for less noise%s does",
+        enough_rounds(w), smaller);
 }
 
 /* Whether noise drowns everything. */
@@ -295,6 +297,21 @@ static bool warn_of_noise(warner *w) {
                                 "says nothing about the constraints' prices: it may ignore them or stay far inside; %s",
                                 drowning_helps(w)));
     return drowns;
+}
+
+/* Where noise does not drown everything, it may still be too much for prices: these are slopes, and noise that moves
+ * constraints by a part of the box moves slopes by more (docs/method.md counts how often this is right). */
+static bool warn_of_prices(warner *w) {
+    double part = averaged_noise(w) / w->facts->box_length;
+    if (!(part > PRICES_LOST))
+        return false;
+    warn(w,
+         tc_arena_format(w->arena,
+                         "the multipliers cannot be known: averaged over all rounds, the noise is %.2g of X, the size "
+                         "of the public boxes, and from %g on multipliers are usually off by half of their length "
+                         "or more; %s, and so do more agents whose limits grow alike",
+                         part, PRICES_LOST, drowning_helps(w)));
+    return true;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -345,14 +362,17 @@ static void warn_of_slack(warner *w) {
                                 w->model->constraints[worst].name, w->facts->radius));
 }
 
-/* A slack that noise hides: nobody can tell then on which side of the constraint a result is. */
-static void warn_of_hidden_slack(warner *w) {
+/* A slack that noise hides: nobody can tell then on which side of the constraint a result is. A band, which is warned
+ * of by itself, has no point further inside. */
+static void warn_of_hidden_slack(warner *w, const bool *in_band) {
     const double *variance = tc_row_variances(w->plan);
     size_t m = w->model->constraint_count, worst = m, count = 0;
     double most = 1;
     for (size_t j = 0; variance != NULL && j < m; j++) {
         double noise = sqrt(AVERAGED * variance[j] / w->plan->rounds), times = noise / w->facts->slack[j];
-        count += times > 1;
+        if (in_band[j] || !(times > 1))
+            continue;
+        count++;
         if (times > most) {
             most = times;
             worst = j;
@@ -414,7 +434,7 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     facts->warnings = TC_NEW(arena, const char *, MOST_WARNINGS);
     facts->warning_count = 0;
     bool drowns = warn_of_noise(&w);
-    if (!drowns)
+    if (!drowns && !warn_of_prices(&w))
         warn_of_shared_rounds(&w);
     warn_of_widths(&w);
     warn_of_slack(&w);
@@ -425,11 +445,12 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
                                  plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)TC_FEW_ROUNDS));
     if (facts->margin.kind == TC_MARGIN_GIVEN && lacks_slacks(model, facts))
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
-    const char *band = tc_band_warning(arena, plan, model, derivatives);
+    bool *in_band = TC_NEW(arena, bool, model->constraint_count + 1);
+    const char *band = tc_band_warning(arena, plan, model, derivatives, in_band);
     if (band != NULL)
         warn(&w, band);
-    else if (!drowns)
-        warn_of_hidden_slack(&w); /* a band has no point further inside */
+    if (!drowns)
+        warn_of_hidden_slack(&w, in_band);
 }
 
 /* ---- the facts --------------------------------------------------------------------------------------------------- */

@@ -43,8 +43,9 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
                                     const char **why);
 
-/* NULL, or that two rows are a band narrower than noise, which should be an equality (bands.c). */
+/* NULL, or that two rows are a band narrower than noise, which should be an equality (bands.c). in_band: by row, set
+ * where it is a side of one. */
 const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                            const tc_derivatives *derivatives);
+                            const tc_derivatives *derivatives, bool *in_band);
 
 #endif
