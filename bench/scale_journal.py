@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/serve"))
 from cluster import Cluster, programs  # noqa: E402
-from net_ratios import Cloud, measure, quick, show  # noqa: E402
+from net_ratios import Cloud, measure, quick, show, tacit  # noqa: E402
 
 AGENTS, LIMIT = 10, 3
 
@@ -18,8 +18,8 @@ AGENTS, LIMIT = 10, 3
 def journals():
     requests, turns = (200, 3) if quick else (1500, 7)
     with Cluster() as cluster:
-        address = cluster.address()
-        with Cloud(AGENTS) as folder, Cloud(AGENTS, more=["--journal", address]) as database:
+        address, key = cluster.address(), cluster.make_key(tacit)
+        with Cloud(AGENTS) as folder, Cloud(AGENTS, more=["--journal", address, "--journal-key", key]) as database:
             for cloud in (folder, database):
                 cloud.turn(requests // 5)
             rows = [(folder.turn(requests)[0], database.turn(requests)[0]) for _ in range(turns)]

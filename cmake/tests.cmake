@@ -64,6 +64,7 @@ if(TARGET tacit_command)
   foreach(name noise_halved noise_forgotten noise_reused noise_in_floating_point) # tests/audit/test_faulty_commands.py
     tacit_mutant(${name})
   endforeach()
+  tacit_mutant(journal_in_the_clear) # tests/serve/test_postgres.py
 endif()
 if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, and they are the same there
   foreach(name words_shared one_sided odd_negates_even neighbours_share rounds_negate tails_cut key_fixed laplace_in_l2

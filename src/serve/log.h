@@ -35,6 +35,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_HTTP, TC_LOG_INFO, "http", "status and metrics are served")                                             \
     X(TC_EVENT_HTTP_OPEN, TC_LOG_WARNING, "http-open", "status and metrics can be read from other machines")           \
     X(TC_EVENT_INSECURE, TC_LOG_WARNING, "insecure", "not for private data")                                           \
+    X(TC_EVENT_READABLE, TC_LOG_WARNING, "readable", "this journal was begun without a key: the database can read it") \
     X(TC_EVENT_ENROLLED, TC_LOG_INFO, "enrolled", "an agent has enrolled")                                             \
     X(TC_EVENT_COMPLETE, TC_LOG_INFO, "complete", "all agents have enrolled: rounds begin")                            \
     X(TC_EVENT_LEFT, TC_LOG_INFO, "left", "an agent's connection has ended")                                           \

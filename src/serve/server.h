@@ -21,6 +21,7 @@ typedef struct tc_server_settings {
     const char *keys;              /* the cloud's folder; NULL: plain text, on loopback */
     const char *state;             /* the journal's folder; NULL: none */
     const char *journal;           /* postgresql://...: the journal is there, and not in the folder; NULL: it is */
+    const char *journal_key;       /* file with the key of a journal in a database; NULL: none */
     double lease;                  /* seconds, of a journal in a database; 0: the usual */
     bool standby;                  /* wait for the lease of another cloud */
     const char *http;              /* NULL: none */
@@ -87,6 +88,7 @@ typedef struct tc_server {
     tc_reporter reporter;
     struct event_base *base;
     SSL_CTX *tls;
+    tc_journal_key *journal_key; /* NULL: none */
     tc_journal *journal;
     tc_epoch epoch;
     tc_team *team;

@@ -8,8 +8,12 @@
 
 tc_journal_settings tc_server_journal(const tc_server *s, const unsigned char *terms) {
     const tc_server_settings *of = s->settings;
-    return (tc_journal_settings){
-        .folder = s->state, .address = of->journal, .lease = of->lease, .durability = of->durability, .terms = terms};
+    return (tc_journal_settings){.folder = s->state,
+                                 .address = of->journal,
+                                 .key = s->journal_key,
+                                 .lease = of->lease,
+                                 .durability = of->durability,
+                                 .terms = terms};
 }
 
 /* ---- waiting ---- */
@@ -89,6 +93,10 @@ static void begin_waiting(tc_server *s) {
 /* A cloud with other options could never go on with the run: better to know it now than when it is needed. */
 static bool is_ours(tc_server *s, const lease_look *found) {
     static const unsigned char unknown[TC_HASH];
+    if (s->settings->standby && found->seen.key_trouble != NULL) {
+        tc_buffer_printf(s->messages, "the journal '%s' cannot be used: %s\n", s->place, found->seen.key_trouble);
+        return false;
+    }
     if (!s->settings->standby || memcmp(found->seen.plan_hash, unknown, TC_HASH) == 0 ||
         memcmp(found->seen.plan_hash, s->settings->plan->hash, TC_HASH) == 0)
         return true;

@@ -239,12 +239,6 @@ static tc_status open_journal(tc_server *s) {
     if (status != TC_OK)
         return status;
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
-    if (status == TC_BAD_USAGE)
-        tc_buffer_printf(
-            s->messages,
-            "start with the file and the options of that run, choose another %s, or begin another run with "
-            "--new-run\n",
-            of->journal != NULL ? "database" : "--state");
     if (status != TC_OK)
         return status;
     s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
@@ -335,6 +329,8 @@ static void announce(tc_server *s) {
         TC_LOG(of->log, TC_EVENT_TAKEN_OVER, tc_log_text("holder", s->waited_for));
     if (tc_journal_is_new(s->journal))
         TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", s->place));
+    if (tc_journal_is_readable(s->journal))
+        TC_LOG(of->log, TC_EVENT_READABLE, tc_log_text("state", s->place));
     for (size_t i = 0; i < of->insecure_count; i++)
         TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
     if (last->round > 0)
@@ -400,7 +396,11 @@ tc_status tc_server_start(tc_server *s) {
     s->base = event_base_new();
     if (s->base == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_server_set_events(s); /* first: a signal while the journal is read counts too */
+    tc_status status = s->settings->journal_key == NULL
+                           ? TC_OK
+                           : tc_journal_key_read(s->arena, s->settings->journal_key, s->messages, &s->journal_key);
+    if (status == TC_OK)
+        status = tc_server_set_events(s); /* first: a signal while the journal is read counts too */
     if (status == TC_OK)
         status = find_place(s);
     if (status == TC_OK)

@@ -11,9 +11,11 @@ import pathlib
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.parse
@@ -42,7 +44,7 @@ class Cluster:
     def __init__(self, *settings, port=5432):
         self.place = tempfile.mkdtemp(prefix="tacit-pg-", dir="/tmp")  # short: the path of a socket has 107 bytes
         os.chmod(self.place, 0o755)
-        self.bin, self.server, self.port = programs(), None, port
+        self.bin, self.server, self.port, self.keys = programs(), None, port, 0
         self.data, self.sockets = pathlib.Path(self.place, "data"), pathlib.Path(self.place, "s")
         for folder in (self.data, self.sockets):
             folder.mkdir(mode=0o700)
@@ -126,6 +128,13 @@ class Cluster:
         self.sql(f"CREATE DATABASE {name}", database="postgres")
         return self.address(name)
 
+    def make_key(self, tacit=os.environ.get("TACIT", "tacit")):
+        """A new key for `tacit serve --journal-key`."""
+        self.keys += 1
+        path = f"{self.place}/key.{self.keys}"
+        subprocess.run([tacit, "keys", "journal", path], check=True, capture_output=True, timeout=PATIENCE)
+        return path
+
     def close(self):
         self.stop()
         shutil.rmtree(self.place, ignore_errors=True)
@@ -135,6 +144,63 @@ class Cluster:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Way:
+    """Loopback to the cluster's socket. Cuts the connection before the next statement reaches the server, or before the
+    next answer reaches the client. silent_after: carries nothing more to the server after a statement with this in it.
+    sent: all that was to reach the server, also what was cut."""
+
+    def __init__(self, where, what="nothing", silent_after=None):
+        self.where, self.what, self.is_cutting, self.pairs = where, what, threading.Event(), []
+        self.silent_after, self.sent = silent_after, bytearray()
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def address(self, database):
+        return f"postgresql://tacit@127.0.0.1:{self.door.getsockname()[1]}/{database}"
+
+    def cut_next(self):
+        self.is_cutting.set()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.door.accept()
+            except OSError:
+                return
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(str(self.where.sockets / f".s.PGSQL.{self.where.port}"))
+            self.pairs += [near, far]
+            for source, target, what in ((near, far, "statement"), (far, near, "answer")):
+                threading.Thread(target=self.carry, args=(source, target, what), daemon=True).start()
+
+    def carry(self, source, target, what):
+        try:
+            while data := source.recv(65536):
+                if what == "statement":
+                    self.sent += data
+                if what == self.what and self.is_cutting.is_set():
+                    break
+                target.sendall(data)
+                if what == "statement" and self.silent_after is not None and self.silent_after in data:
+                    return
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.door.close()
+        for end in self.pairs:
+            end.close()
 
 
 def hindrance():

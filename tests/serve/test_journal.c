@@ -1,7 +1,7 @@
 /* mkdtemp, nftw */
 #define _XOPEN_SOURCE 700
 #include "serve/fault_vfs.h"
-#include "serve/journal.h"
+#include "serve/journal/journal.h"
 #include "net/message.h"
 #include "support/cmocka.h"
 
@@ -65,10 +65,15 @@ typedef struct opened {
     tc_status status;
 } opened;
 
+/* Of a database and the file of its key, which tests/serve/test_postgres.py has made; NULL: the folder is used. */
+static const char *address, *key_file;
+
 static opened open_with(tc_journal_settings settings, const unsigned char *plan) {
     opened o = {.arena = tc_arena_new(0)};
     assert_non_null(o.arena);
     o.messages = tc_buffer_new(o.arena, 1 << 16);
+    if (address != NULL)
+        assert_int_equal(tc_journal_key_read(o.arena, key_file, &o.messages, &settings.key), TC_OK);
     o.status = tc_journal_open(o.arena, &settings, plan, RUN, &o.messages, &o.journal);
     assert_true((o.status == TC_OK) == (o.journal != NULL));
     return o;
@@ -103,8 +108,6 @@ static int remove_folder(void **state) {
     return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Of a database, which tests/serve/test_postgres.py has started; NULL: the folder is used. */
-static const char *address;
 static const double LEASE = 0.3;
 
 static tc_journal_settings settings_here(void) {
@@ -756,6 +759,7 @@ int main(void) {
         cmocka_unit_test(addresses_with_secrets_or_of_other_forms_are_refused),
     };
     address = getenv("TACIT_JOURNAL");
+    key_file = getenv("TACIT_JOURNAL_KEY");
     if (address != NULL)
         return cmocka_run_group_tests(of_databases, NULL, NULL);
     const struct CMUnitTest tests[] = {

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import unittest
+import unittest.mock
 
 import cluster
 import recorders
@@ -30,6 +31,7 @@ class Postgres(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster, cls.databases = cluster.Cluster(), 0
+        cls.key = cls.cluster.make_key()
         cls.parties = Parties(town.problem(2), options=town.options(ROUNDS))
 
     @classmethod
@@ -54,8 +56,10 @@ class Postgres(unittest.TestCase):
     def sql(self, text):
         return self.cluster.sql(text, database=self.database)
 
-    def start(self, *more, address=None, state=None, seed=town.SEED, ready=None):
+    def start(self, *more, address=None, state=None, seed=town.SEED, ready=None, key=True):
+        """key: the usual one, another, or None."""
         self.starts += 1
+        more = (*(["--journal-key", self.key if key is True else key] if key else []), *more)
         return self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", "--log", "json", "--lease", 1,
                                         "--journal", address or self.address, *more, seed=seed, trace=False, ready=ready,
                                         state=state or self.parties.folder / self.database,
@@ -90,30 +94,32 @@ class Postgres(unittest.TestCase):
 
     def test_the_journals_own_tests_hold(self):
         program = pathlib.Path(os.environ["TACIT_BINARY_DIR"], "serve_test_journal")
-        done = subprocess.run([program], env={**os.environ, "TACIT_JOURNAL": self.address}, capture_output=True, text=True,
+        done = subprocess.run([program], env={**os.environ, "TACIT_JOURNAL": self.address, "TACIT_JOURNAL_KEY": self.key}, capture_output=True, text=True,
                               timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
 
-    def test_a_run_has_the_bits_of_one_in_a_folder(self):
-        """What a cloud writes into both is the same, column by column. Agents stop when they have had round 61."""
-        columns = "round, step, regularization, {0}(answers{1}), {0}(memory{1})"
-        self.start()
-        self.stop_after_61()
-        stored = self.sql("SELECT " + columns.format("encode", ", 'hex'") + " FROM tacit_journal").split("|")
+    def run_in_a_folder(self):
+        """The same run with its journal in a folder, until round 61. Its row, by column, and what agents were answered."""
         folder = self.parties.folder / f"{self.database}.folder"
         self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", seed=town.SEED, state=folder, trace=False,
-                                 name="folder")
-        self.stop_after_61()
+                                 name=f"{self.database}.folder")
+        book = self.stop_after_61()
         with sqlite3.connect(folder / "journal.db") as database:
-            row = database.execute("SELECT " + columns.format("hex", "") + " FROM journal").fetchone()
-        self.assertEqual((int(stored[0]), float(stored[1]), float(stored[2]), *(text.upper() for text in stored[3:])), row)
-        self.assertEqual(row[0], 61)
+            database.row_factory = sqlite3.Row
+            return dict(database.execute("SELECT * FROM journal").fetchone()), book
 
     def stop_after_61(self):
         book = self.start_agents(until=60)
         Parties.wait_for(lambda: len(book.answers) == 61 * len(self.agents), what="round 61")
         self.assertEqual(self.parties.cloud.stop(), 0, self.parties.cloud.err)
         self.stop_agents()
+        return book
+
+    def test_a_run_has_the_bits_of_one_in_a_folder(self):
+        self.start()
+        answers = self.stop_after_61().answers
+        self.assertEqual(self.run_in_a_folder()[1].answers, answers)
+        self.assertEqual(self.sql("SELECT round FROM tacit_journal"), "61")
 
     def test_a_run_goes_on_from_its_database_and_ends(self):
         cloud = self.start()
@@ -146,8 +152,12 @@ class Postgres(unittest.TestCase):
         self.start_agents(until=10)
         self.await_round(10)
         self.assertEqual(self.parties.cloud.stop(), 0)
-        for column, value in (("answers", "set_byte(answers, 3, (get_byte(answers, 3) + 1) % 256)"), ("round", "round - 1"),
-                              ("memory", "''"), ("epoch", "epoch + 1"), ("step", "step * 2"), ("run_id", "'x'")):
+        changed = "set_byte({0}, {1}, (get_byte({0}, {1}) + 1) % 256)"
+        for column, value in (("answers", changed.format("answers", 60)), ("answers", changed.format("answers", "length(answers) - 1")),
+                              ("answers", "substring(answers FROM 1 FOR length(answers) - 1)"), ("answers", "''"),
+                              ("answers", "substring(answers FROM 1 FOR 90)"), ("round", "round - 1"), ("memory", "'x'"),
+                              ("epoch", "epoch + 1"), ("step", "0.5"), ("finished", "1"), ("digest", changed.format("digest", 5)),
+                              ("input", changed.format("input", 5)), ("run_id", "'x'")):
             with self.subTest(column):
                 before = self.sql(f"SELECT {column} FROM tacit_journal")
                 self.sql("CREATE TABLE kept AS TABLE tacit_journal")
@@ -158,6 +168,124 @@ class Postgres(unittest.TestCase):
         self.open_until(ROUNDS)
         cloud = self.start()
         self.assertEqual(cloud.wait(), 0, cloud.err)
+
+    # ---- what the database can see and do ----
+
+    def run_past_a_proxy(self):
+        """A run until round 61 whose commit of round 30 fails once. All that was sent to the database, and what agents were
+        answered."""
+        with cluster.Way(self.cluster) as way:
+            cloud = self.start(address=way.address(self.database), ready=True)
+            book = self.start_agents(until=5)
+            self.await_round(5)
+            self.sql(FAULT.format(what="RAISE 'no'", when=IN_THE_STATEMENT).replace("> 40", "= 30"))
+            self.open_until(60)
+            self.expect_refused(cloud, 3, "The round was not answered")
+            self.sql("DROP TRIGGER fails ON tacit_journal; DROP FUNCTION fail")
+            cloud = self.start(address=way.address(self.database), ready=True)
+            Parties.wait_for(lambda: len(book.answers) == 61 * len(self.agents), what="round 61")
+            self.assertEqual(cloud.stop(), 0, cloud.err)
+            self.stop_agents()
+            return bytes(way.sent), book
+
+    @staticmethod
+    def found_in(sent, book):
+        """The words of answers that stand in the clear in what was sent, in either order of bytes; but no public constants."""
+        words = {body[i:i + 8] for body in book.answers.values() for i in range(0, len(body), 8)}
+        words = {word for word in words if len(set(word)) > 5}
+        return [word for word in words if word in sent or word[::-1] in sent], len(words)
+
+    def test_no_number_of_a_round_reaches_the_database_in_the_clear(self):
+        """Also none of a round whose commit failed, which is computed again with other noise."""
+        sent, book = self.run_past_a_proxy()
+        found, words = self.found_in(sent, book)
+        self.assertEqual(found, [])
+        self.assertGreater(words, 20)
+        self.assertIn(b"UPDATE tacit_journal SET round", sent)
+        row, _ = self.run_in_a_folder()
+        memory = bytes(row["memory"])
+        self.assertGreater(len(memory), 64)
+        self.assertEqual([i for i in range(0, len(memory) - 16, 8) if len(set(memory[i:i + 16])) > 8 and memory[i:i + 16] in sent], [])
+
+    def test_a_cloud_that_forgets_to_encrypt_is_found(self):
+        program = pathlib.Path(os.environ["TACIT_BINARY_DIR"], "tacit_with_journal_in_the_clear")
+        with unittest.mock.patch("parties.TACIT", program), cluster.Way(self.cluster) as way:
+            cloud = self.start(address=way.address(self.database), ready=True)
+            book = self.start_agents(until=30)
+            self.await_round(30)
+            self.assertEqual(cloud.stop(), 0, cloud.err)
+        found, words = self.found_in(bytes(way.sent), book)
+        self.assertGreater(len(found), words // 4)
+
+    def test_a_round_has_the_same_size_whatever_its_numbers_are(self):
+        self.sql("CREATE TABLE sizes (round bigint, size int)")
+        cloud = self.start(ready=True)
+        self.sql("CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO sizes VALUES "
+                 "(NEW.round, length(NEW.answers)); RETURN NEW; END $$; "
+                 "CREATE TRIGGER notes BEFORE UPDATE ON tacit_journal FOR EACH ROW EXECUTE FUNCTION note()")
+        self.start_agents()
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(self.sql(f"SELECT count(DISTINCT round) = {ROUNDS}, count(DISTINCT size) FROM sizes WHERE round > 0"), "t|1")
+
+    def test_a_row_of_another_run_or_moment_is_refused_in_its_place(self):
+        """Sealed numbers of an earlier round, an earlier epoch and another run under the same key."""
+        self.start()
+        self.start_agents(until=10)
+        self.await_round(10)
+        self.sql("CREATE TABLE old AS TABLE tacit_journal")
+        self.open_until(20)
+        self.await_round(20)
+        self.assertEqual(self.parties.cloud.stop(), 0)
+        self.stop_agents_but_keep()
+        cloud = self.start("--new-run", seed=8, ready=True)
+        self.assertEqual(cloud.stop(), 0, cloud.err)
+        self.sql("CREATE TABLE other AS SELECT * FROM tacit_journal WHERE id = 1; "
+                 "UPDATE tacit_journal SET id = 3 WHERE id = 1; UPDATE tacit_journal SET id = 1 WHERE id = 2")
+        self.sql("CREATE TABLE kept AS SELECT * FROM tacit_journal")
+        for what in ("answers = old.answers FROM old", "answers = old.answers, round = old.round FROM old",
+                     "answers = other.answers, round = 0, run_id = other.run_id, epoch = other.epoch FROM other",
+                     "epoch = old.epoch + 7, epoch_id = old.epoch_id FROM old"):
+            with self.subTest(what):
+                self.sql(f"UPDATE tacit_journal SET {what} WHERE tacit_journal.id = 1")
+                self.expect_refused(self.start(), 3, "it is damaged")
+                self.sql("DELETE FROM tacit_journal; INSERT INTO tacit_journal TABLE kept")
+        self.sql("UPDATE tacit_journal SET answers = other.answers, round = 0 FROM other WHERE tacit_journal.id = 1")
+        self.expect_refused(self.start(), 2, "is not the key that its run was begun with (or somebody has changed the row)")
+
+    def test_a_new_journal_needs_a_key_and_an_old_one_its_own(self):
+        self.expect_refused(self.start(key=None), 2, "needs a key", "tacit keys journal FILE", "--journal-key FILE")
+        self.assertEqual(self.sql("SELECT to_regclass('tacit_journal') IS NULL"), "t")
+        self.assertEqual(self.start(ready=True).stop(), 0)
+        before = self.sql("SELECT * FROM tacit_journal")
+        self.expect_refused(self.start(key=None), 2, "it is sealed: start with --journal-key FILE")
+        other = self.cluster.make_key()
+        self.expect_refused(self.start(key=other), 2, "--journal-key is not the key that its run was begun with")
+        self.expect_refused(self.start(key=self.parties.folder / "nowhere"), 3, "nowhere")
+        os.chmod(other, 0o644)
+        self.expect_refused(self.start(key=other), 2, "may be read by others: chmod 600")
+        pathlib.Path(other).write_text("secret")
+        os.chmod(other, 0o600)
+        cloud = self.start(key=other)
+        self.expect_refused(cloud, 2, "64 hexadecimal digits")
+        self.assertNotIn("secret", cloud.err)
+        self.assertEqual(self.sql("SELECT * FROM tacit_journal"), before)
+        fresh = self.cluster.make_key()
+        self.assertEqual(self.start("--new-run", key=fresh, ready=True).stop(), 0)
+        self.assertEqual(self.start(key=fresh, ready=True).stop(), 0)
+
+    def test_a_journal_that_was_begun_without_a_key_goes_on_without_one(self):
+        """As an earlier version has left it: the row of a folder, whose form is the same."""
+        row, book = self.run_in_a_folder()
+        self.assertEqual(self.start(ready=True).stop(), 0)
+        values = {name: f"'\\x{bytes(value).hex()}'" if isinstance(value, bytes) else repr(value) for name, value in row.items()
+                  if name not in ("id", "format")}
+        self.sql("UPDATE tacit_journal SET format = 1, " + ", ".join(f"{name} = {value}" for name, value in values.items()))
+        self.expect_refused(self.start(), 2, "it was begun without a key", "go on without --journal-key")
+        cloud = self.start(key=None)
+        self.start_agents(book=wire.Book())
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(town.events(cloud, "readable")[0]["level"], "warning")
+        self.assertEqual(town.events(cloud, "resumed")[0]["round"], 61)
 
     # ---- options ----
 
@@ -172,7 +300,8 @@ class Postgres(unittest.TestCase):
                             (("--standby", "--after-restore"), "--standby")):
             self.expect_refused(self.start(*more), 2, words)
         self.expect_refused(self.start(address="/var/lib/tacit"), 2, "--state DIR")
-        for more, words in ((("--standby",), "--standby goes with --journal"), (("--lease", 3), "--lease goes with --journal")):
+        for more, words in ((("--standby",), "--standby goes with --journal"), (("--lease", 3), "--lease goes with --journal"),
+                            (("--journal-key", self.key), "--journal-key goes with --journal")):
             cloud = self.parties.start_cloud(*more, ready=None, trace=False, name=f"{self.database}.{words[:9]}")
             self.expect_refused(cloud, 2, words)
 

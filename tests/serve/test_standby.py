@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import socket
-import threading
 import time
 import unittest
 
@@ -29,6 +28,7 @@ class Standby(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster, cls.databases = cluster.Cluster(), 0
+        cls.key = cls.cluster.make_key()
 
     @classmethod
     def tearDownClass(cls):
@@ -48,12 +48,12 @@ class Standby(unittest.TestCase):
         for agent in self.agents:
             agent.stop()
 
-    def start(self, port, *more, lease=1, seed=town.SEED, address=None, ready=None):
+    def start(self, port, *more, lease=1, seed=town.SEED, address=None, ready=None, key=None):
         """Each cloud has a folder, a trace and a log of its own, as on a machine of its own."""
         self.clouds += 1
         folder = self.parties.folder / f"machine.{self.clouds}"
         return self.parties.start_cloud("--listen", f"127.0.0.1:{port}", "--threads", 1, "--log", "json", "--deadline", 30,
-                                           "--journal", address or self.address, "--lease", lease, *more, seed=seed,
+                                           "--journal", address or self.address, "--journal-key", key or self.key, "--lease", lease, *more, seed=seed,
                                            state=folder, trace=False, ready=ready, name=f"cloud.{self.clouds}")
 
     def start_agents(self, port, until=ROUNDS, deaths=0.0):
@@ -260,11 +260,14 @@ class Standby(unittest.TestCase):
     # ---- a standby that cannot go on ----
 
     def test_one_that_could_never_take_over_is_refused_at_its_start(self):
-        """With other options, or an address that leads nowhere: better now than when it is needed."""
+        """With other options, another key, or an address that leads nowhere: better now than when it is needed."""
         self.start(recorders.free_port(), ready=True)
         other = self.start(recorders.free_port(), "--standby", "--epsilon", 3)
         self.assertEqual(other.wait(), 2, other.err[-2000:])
         self.assertIn("belongs to a run of another plan", other.err)
+        locked_out = self.start(recorders.free_port(), "--standby", key=self.cluster.make_key())
+        self.assertEqual(locked_out.wait(), 2, locked_out.err[-2000:])
+        self.assertIn("--journal-key is not the key that its run was begun with", locked_out.err)
         lost = self.start(recorders.free_port(), "--standby", address=self.cluster.address("nowhere"))
         self.assertEqual(lost.wait(), 3, lost.err[-2000:])
         self.assertIn("nowhere", lost.err)
@@ -288,7 +291,7 @@ class Standby(unittest.TestCase):
         first = self.start(port, ready=True)
         book = self.start_agents(port, until=30)
         self.await_round(30)
-        with Way(self.cluster, "nothing", silent_after=b"FOR UPDATE") as way:
+        with cluster.Way(self.cluster, "nothing", silent_after=b"FOR UPDATE") as way:
             self.start(recorders.free_port(), address=way.address(name))
             idle = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND state = 'idle in transaction'"
             Parties.wait_for(lambda: self.cluster.sql(idle) == "1", what="a locked row")
@@ -323,7 +326,7 @@ class Standby(unittest.TestCase):
         """A way to the database that is cut when the statement is on its way, or when its answer is: the round is not there,
         or it is, and nobody was told. The next cloud finds one or the other."""
         for what in ("statement", "answer"):
-            with self.subTest(what), Way(self.cluster, what) as way:
+            with self.subTest(what), cluster.Way(self.cluster, what) as way:
                 Standby.databases += 1
                 name = f"cut{Standby.databases}"
                 self.address = self.cluster.new(name)
@@ -346,60 +349,6 @@ class Standby(unittest.TestCase):
                 self.stop_agents()
                 self.agents.clear()
                 self.parties.others = [p for p in self.parties.others if p.is_running()]
-
-
-class Way:
-    """Loopback to the cluster's socket. Cuts the connection before the next statement reaches the server, or before the
-    next answer reaches the client. silent_after: carries nothing more to the server after a statement with this in it."""
-
-    def __init__(self, where, what, silent_after=None):
-        self.where, self.what, self.is_cutting, self.pairs = where, what, threading.Event(), []
-        self.silent_after = silent_after
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.thread = threading.Thread(target=self.accept, daemon=True)
-        self.thread.start()
-
-    def address(self, database):
-        return f"postgresql://tacit@127.0.0.1:{self.door.getsockname()[1]}/{database}"
-
-    def cut_next(self):
-        self.is_cutting.set()
-
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.door.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(str(self.where.sockets / f".s.PGSQL.{self.where.port}"))
-            self.pairs += [near, far]
-            for source, target, what in ((near, far, "statement"), (far, near, "answer")):
-                threading.Thread(target=self.carry, args=(source, target, what), daemon=True).start()
-
-    def carry(self, source, target, what):
-        try:
-            while data := source.recv(65536):
-                if what == self.what and self.is_cutting.is_set():
-                    break
-                target.sendall(data)
-                if what == "statement" and self.silent_after is not None and self.silent_after in data:
-                    return
-        except OSError:
-            pass
-        for end in (source, target):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.door.close()
-        for end in self.pairs:
-            end.close()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ static const tc_example examples[] = {
     {"tacit keys issue keys a1 a2 a3", "Makes a certificate for each, in keys/agents/a1 and so on."},
     {"tacit keys issue keys a1 a2 --together site", "Makes one for a gateway that speaks for both."},
     {"tacit keys renew keys", "Renews certificates with less than a third of their time left."},
+    {"tacit keys journal journal.key", "Makes the key of a journal in a database, for serve --journal-key."},
     {"tacit keys check keys/cloud", "Checks that the cloud could use this folder now, before it reloads."},
 };
 
@@ -110,6 +111,25 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments, tc_buffer *me
     return TC_OK;
 }
 
+static tc_status make_journal_key(tc_cli *cli, const tc_arguments *arguments, tc_buffer *messages) {
+    const char *path = arguments->operands[1];
+    tc_status status = tc_journal_key_make(cli->arena, path, messages);
+    if (status != TC_OK)
+        return status;
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_json_string(&json, "file", path);
+        tc_json_close_object(&json);
+    } else {
+        tc_buffer_printf(&cli->output,
+                         "%s: made; give it to all clouds of a run (serve --journal-key), and to nobody "
+                         "else\n",
+                         path);
+    }
+    return TC_OK;
+}
+
 /* An option that has no effect with this verb is refused. */
 static const char *find_stray(const char *verb, const tc_option_value *values) {
     if (values[TOGETHER].given && strcmp(verb, "issue") != 0)
@@ -118,6 +138,8 @@ static const char *find_stray(const char *verb, const tc_option_value *values) {
         return "--authority-days goes with init";
     if (values[ALL].flag && strcmp(verb, "renew") != 0)
         return "--all goes with renew";
+    if (values[DAYS].given && strcmp(verb, "journal") == 0)
+        return "--days goes with init, issue and renew: the key of a journal does not expire";
     if (values[DAYS].given && strcmp(verb, "check") == 0)
         return "--days goes with init, issue and renew: check makes no certificate";
     return NULL;
@@ -125,7 +147,7 @@ static const char *find_stray(const char *verb, const tc_option_value *values) {
 
 /* What is wrong with the words that are no options; NULL: nothing. */
 static const char *find_wrong(tc_cli *cli, const tc_arguments *arguments) {
-    static const char *const actions[] = {"init", "issue", "renew", "check"};
+    static const char *const actions[] = {"init", "issue", "renew", "check", "journal"};
     enum { ACTIONS = sizeof actions / sizeof actions[0] };
     const char *verb = arguments->operands[0];
     size_t found = 0;
@@ -135,15 +157,17 @@ static const char *find_wrong(tc_cli *cli, const tc_arguments *arguments) {
         const char *near = tc_suggest_word(verb, actions, ACTIONS);
         return tc_arena_format(
             cli->arena,
-            "'%s' is no action%s%s%s: init DIR, issue DIR NAME..., renew DIR [NAME...] or check DIR; "
+            "'%s' is no action%s%s%s: init DIR, issue DIR NAME..., renew DIR [NAME...], check DIR or journal FILE; "
             "tacit keys --help",
             verb, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
     }
+    bool is_file = strcmp(verb, "journal") == 0;
+    const char *what = is_file ? "FILE" : "DIR";
     if (arguments->operand_count < 2)
-        return tc_arena_format(cli->arena, "missing DIR: %s DIR; tacit keys --help", verb);
-    if (arguments->operand_count > 2 && (strcmp(verb, "init") == 0 || strcmp(verb, "check") == 0))
-        return tc_arena_format(cli->arena, "unexpected argument '%s': %s takes a folder and nothing else",
-                               arguments->operands[2], verb);
+        return tc_arena_format(cli->arena, "missing %s: %s %s; tacit keys --help", what, verb, what);
+    if (arguments->operand_count > 2 && (is_file || strcmp(verb, "init") == 0 || strcmp(verb, "check") == 0))
+        return tc_arena_format(cli->arena, "unexpected argument '%s': %s takes a %s and nothing else",
+                               arguments->operands[2], verb, is_file ? "file" : "folder");
     return NULL;
 }
 
@@ -162,8 +186,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     size_t made = 1;
     tc_status status;
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
-    if (strcmp(verb, "check") == 0) {
-        status = check(cli, arguments, &messages);
+    bool is_check = strcmp(verb, "check") == 0;
+    if (is_check || strcmp(verb, "journal") == 0) {
+        status = is_check ? check(cli, arguments, &messages) : make_journal_key(cli, arguments, &messages);
         tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
         return status;
     }
@@ -192,7 +217,7 @@ const tc_command tc_command_keys = {
     .usage =
         {.name = "keys",
          .summary = "make certificates for mutual TLS",
-         .operands = "init|issue|renew|check DIR [NAME...]",
+         .operands = "init|issue|renew|check|journal PATH [NAME...]",
          .least_operands = 1,
          .most_operands = 1 << 20,
          .description =
@@ -205,7 +230,10 @@ const tc_command tc_command_keys = {
              "their owner only. A renewal makes a new key, keeps the names, and replaces certificate and key in "
              "one step; the cloud reads its new certificate on SIGHUP.\n\n"
              "check DIR says whether a party could use DIR, its own folder, as it is now, and changes nothing: exit "
-             "code 2 or 3, with the reason, where it could not. The cloud's unit does so before it reloads.",
+             "code 2 or 3, with the reason, where it could not. The cloud's unit does so before it reloads.\n\n"
+             "journal FILE makes the key of a journal in a database (tacit serve --journal-key): 32 random bytes as "
+             "hexadecimal digits, in a new file that only its owner may read. All clouds of a run need the same "
+             "file; without it the run cannot go on.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -12,6 +12,7 @@ enum {
     KEYS,
     STATE,
     JOURNAL,
+    JOURNAL_KEY,
     STANDBY,
     LEASE,
     THREADS,
@@ -66,6 +67,13 @@ static const tc_option options[] = {
                          "postgresql://[USER@]HOST[:PORT]/DATABASE. A cloud on another machine can then go on with the "
                          "run. A password goes into ~/.pgpass, never into the address. A server on another machine "
                          "must prove who it is (sslmode=verify-full), unless the address says another sslmode."},
+    [JOURNAL_KEY] = {.name = "journal-key",
+                     .type = TC_OPTION_STRING,
+                     .argument = "FILE",
+                     .text = "With --journal: the key that encrypts what the database keeps, made by tacit keys "
+                             "journal; the same for all clouds of a run. Needed for a new run: whoever runs the "
+                             "database must not read released numbers, since he can have a round computed again with "
+                             "new noise."},
     [STANDBY] = {.name = "standby",
                  .type = TC_OPTION_FLAG,
                  .text = "If another cloud has the run, wait until it stops or dies, and go on with the run then. With "
@@ -207,7 +215,7 @@ static const tc_example examples[] = {
      "A cloud that waits two seconds for a late agent, and uses its last state again up to three times."},
     {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers every half second."},
     {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
-    {"tacit serve c.tacit --keys k --state st --journal postgresql://db/t --standby",
+    {"tacit serve c.tacit --keys k --state st --journal postgresql://db/t --journal-key jk --standby",
      "One of two clouds on two machines, of which one serves and the other stands by."},
     {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
@@ -221,6 +229,8 @@ typedef struct serve_wishes {
 } serve_wishes;
 
 static const char *find_wrong_place(const tc_option_value *values) {
+    if (!values[JOURNAL].given && values[JOURNAL_KEY].given)
+        return "--journal-key goes with --journal: a folder is read by whoever runs the cloud, who sees every state";
     if (!values[JOURNAL].given && (values[STANDBY].flag || values[LEASE].given))
         return values[STANDBY].flag
                    ? "--standby goes with --journal: a journal in a folder is locked by one process, and "
@@ -334,6 +344,7 @@ static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_outp
                                 .keys = values[KEYS].text,
                                 .state = values[STATE].text,
                                 .journal = values[JOURNAL].text,
+                                .journal_key = values[JOURNAL_KEY].text,
                                 .lease = values[LEASE].real,
                                 .standby = values[STANDBY].flag,
                                 .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,

@@ -13,7 +13,7 @@
 #define TC_SERVE_ROUNDS_ROUNDS_H
 
 #include "engine/cloud_half.h"
-#include "serve/journal.h"
+#include "serve/journal/journal.h"
 #include "serve/rounds/enrolment.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The journal as a file: one row of an SQLite database, one fdatasync for each round. */
-#include "serve/journal_backend.h"
+#include "serve/journal/backend.h"
 
 #include "base/machine.h"
 #include "net/files.h"

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "net/message.h"
+#include "serve/journal/key.h"
 
 #include <stdbool.h>
 
@@ -34,6 +35,7 @@ extern const char *const tc_durability_names[]; /* NULL at the end */
 typedef struct tc_journal_settings {
     const char *folder;  /* made with mode 0700 if missing; the file is journal.db */
     const char *address; /* postgresql://...: of the database, which is used in place of the folder; NULL: none */
+    tc_journal_key *key; /* of a journal in a database; NULL: none, which only one that was begun without can do */
     double lease;        /* seconds, in a database; 0: TC_JOURNAL_LEASE */
     tc_durability durability;
     const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
@@ -60,7 +62,7 @@ typedef struct tc_journal_round {
 
 /* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. With a message:
  * TC_CANNOT_WRITE; TC_CANNOT_READ if it is damaged or open in another process; TC_BAD_USAGE if it belongs to another
- * plan or other terms. Raises on its arena, which also closes it. */
+ * plan or other terms, or needs a key, another one or none. Raises on its arena, which also closes it. */
 tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 
@@ -74,6 +76,7 @@ typedef struct tc_journal_seen {      /* without opening it */
     const char *holder;               /* ... which: "cloud.example, process 7" */
     double seconds;                   /* ... until its lease ends */
     unsigned char plan_hash[TC_HASH]; /* a database's: of the plan of its run; zeros: not known */
+    const char *key_trouble;          /* a database's: why the key of the settings does not open it; NULL: it does */
 } tc_journal_seen;
 tc_status tc_journal_look(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
                           tc_journal_seen *seen) TC_MUST_USE;
@@ -82,6 +85,8 @@ tc_status tc_journal_set_aside(tc_arena *arena, const tc_journal_settings *setti
                                const char **aside) TC_MUST_USE;
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
+/* Whether a database keeps it, and could read it: it was begun by a version without keys. */
+bool tc_journal_is_readable(const tc_journal *journal);
 /* Whether tc_journal_open made it. */
 bool tc_journal_is_new(const tc_journal *journal);
 /* Deletes a new journal, whose run nobody knows yet. Does nothing to any other. */

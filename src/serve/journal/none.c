@@ -1,5 +1,5 @@
-/* In place of journal_postgres.c, in a program that was built without libpq: refuses by name. */
-#include "serve/journal_backend.h"
+/* In place of postgres.c, in a program that was built without libpq: refuses by name. */
+#include "serve/journal/backend.h"
 
 #ifndef TACIT_POSTGRES
 

@@ -1,7 +1,7 @@
 /* Where a database is, by libpq's rules. Secrets come by libpq's own ways alone: ~/.pgpass, PGPASSFILE, a service file,
  * certificates. The arguments of a process can be read by every user of the machine, so an address with a password in
  * it is refused. */
-#include "serve/journal_backend.h"
+#include "serve/journal/backend.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "serve/journal_backend.h"
+#include "serve/journal/backend.h"
 
 #include "base/text.h"
 
@@ -36,13 +36,16 @@ static bool digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const uns
            EVP_DigestUpdate(d, round->snapshot, round->snapshot_size) == 1 && EVP_DigestFinal_ex(d, content, NULL) == 1;
 }
 
-static bool digest_row(EVP_MD_CTX *d, const tc_journal_run *run, const tc_epoch *epoch, unsigned finished,
+/* With a key it is a MAC: a plain digest of few numbers could be guessed, and anybody could make one. */
+static bool digest_row(const tc_journal *journal, const tc_epoch *epoch, unsigned finished,
                        const unsigned char content[TC_HASH], unsigned char row[TC_HASH]) {
+    EVP_MD_CTX *d = journal->digest;
+    const tc_journal_run *run = &journal->run;
     return EVP_DigestInit_ex(d, NULL, NULL) == 1 && EVP_DigestUpdate(d, run->run_id, TC_RUN_ID) == 1 &&
            EVP_DigestUpdate(d, run->plan_hash, TC_HASH) == 1 && EVP_DigestUpdate(d, run->terms, TC_HASH) == 1 &&
            add_number(d, epoch->number) && EVP_DigestUpdate(d, epoch->id, TC_EPOCH_ID) == 1 &&
            add_number(d, finished) && EVP_DigestUpdate(d, content, TC_HASH) == 1 &&
-           EVP_DigestFinal_ex(d, row, NULL) == 1;
+           EVP_DigestFinal_ex(d, row, NULL) == 1 && (journal->key == NULL || tc_journal_key_mac(journal->key, row));
 }
 
 /* ---- Opening: make it, or check that it is complete and belongs to this run ---- */
@@ -67,7 +70,7 @@ tc_status tc_journal_begin_run(tc_journal *journal, const tc_journal_run *wanted
     else if (RAND_bytes(journal->run.run_id, TC_RUN_ID) != 1)
         return TC_NO_RANDOM;
     bool good = digest_round(journal->digest, &journal->last, NULL, journal->content) &&
-                digest_row(journal->digest, &journal->run, &journal->epoch, 0, journal->content, journal->row);
+                digest_row(journal, &journal->epoch, 0, journal->content, journal->row);
     return good ? TC_OK : TC_INTERNAL;
 }
 
@@ -105,15 +108,24 @@ bool tc_journal_believe(tc_journal *journal, const tc_journal_row *row) {
             (unsigned char *)tc_arena_copy(journal->arena, (const char *)row->snapshot.bytes, last->snapshot_size);
     journal->round = last->round;
     return digest_round(journal->digest, last, row->answers.bytes, journal->content) &&
-           digest_row(journal->digest, &journal->run, &journal->epoch, journal->finished, journal->content,
-                      journal->row) &&
+           digest_row(journal, &journal->epoch, journal->finished, journal->content, journal->row) &&
            memcmp(journal->row, stored, TC_HASH) == 0;
+}
+
+/* What to do about a journal of another run. */
+static tc_status complain_owner(const tc_journal *journal, const char *what, tc_buffer *messages) {
+    (void)tc_journal_complain(journal, TC_BAD_USAGE, what, messages);
+    tc_buffer_printf(messages,
+                     "start with the file and the options of that run, choose another %s, or begin another run with "
+                     "--new-run\n",
+                     journal->backend == &tc_journal_postgres ? "database" : "--state");
+    return TC_BAD_USAGE;
 }
 
 tc_status tc_journal_check_owner(tc_journal *journal, const tc_journal_run *wanted, tc_buffer *messages) {
     if (memcmp(journal->run.plan_hash, wanted->plan_hash, TC_HASH) != 0)
-        return tc_journal_complain(
-            journal, TC_BAD_USAGE,
+        return complain_owner(
+            journal,
             tc_arena_format(journal->arena,
                             "it belongs to a run of another plan, whose hash is %s, and the file and the "
                             "options make %s: --rounds, --epsilon, --delta, --adjacency, --mechanism, "
@@ -123,9 +135,9 @@ tc_status tc_journal_check_owner(tc_journal *journal, const tc_journal_run *want
                             tc_hexadecimal_new(journal->arena, wanted->plan_hash, TC_HASH)),
             messages);
     if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
-        return tc_journal_complain(
-            journal, TC_BAD_USAGE,
-            "it belongs to a run of another file, seed, margin or schedule, or a data file has changed", messages);
+        return complain_owner(
+            journal, "it belongs to a run of another file, seed, margin or schedule, or a data file has changed",
+            messages);
     return TC_OK;
 }
 
@@ -134,8 +146,7 @@ tc_status tc_journal_next_epoch(tc_journal *journal, uint64_t above, tc_epoch *e
     *epoch = (tc_epoch){.number = before + 1};
     if (before >= INT64_MAX || RAND_bytes(epoch->id, TC_EPOCH_ID) != 1)
         return TC_NO_RANDOM;
-    return digest_row(journal->digest, &journal->run, epoch, journal->finished, journal->content, row) ? TC_OK
-                                                                                                       : TC_INTERNAL;
+    return digest_row(journal, epoch, journal->finished, journal->content, row) ? TC_OK : TC_INTERNAL;
 }
 
 static const tc_journal_backend *backend_of(const tc_journal_settings *settings) {
@@ -178,6 +189,9 @@ tc_status tc_journal_set_aside(tc_arena *arena, const tc_journal_settings *setti
 }
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal) { return &journal->run; }
+bool tc_journal_is_readable(const tc_journal *journal) {
+    return journal->backend == &tc_journal_postgres && journal->key == NULL;
+}
 bool tc_journal_is_new(const tc_journal *journal) { return journal->is_new; }
 
 void tc_journal_discard(tc_journal *journal) {
@@ -222,7 +236,7 @@ static tc_status write_standing(tc_journal *journal, const tc_epoch *epoch, unsi
         return TC_CANNOT_WRITE;
     if (journal->is_under_way)
         return conclude(journal, "a round is still under way");
-    if (!digest_row(journal->digest, &journal->run, epoch, finished, journal->content, row))
+    if (!digest_row(journal, epoch, finished, journal->content, row))
         return conclude(journal, "the digest cannot be computed");
     tc_journal_standing standing = {.epoch = epoch, .finished = finished, .digest = row};
     tc_status status = conclude(journal, journal->backend->write_standing(journal, &standing));
@@ -255,7 +269,7 @@ tc_status tc_journal_commit_start(tc_journal *journal, const tc_journal_round *r
         return conclude(journal, "a round is committed once, after those before it");
     const unsigned char *answers = answers_of(journal, round);
     if (!digest_round(journal->digest, round, answers, content) ||
-        !digest_row(journal->digest, &journal->run, &journal->epoch, journal->finished, content, row))
+        !digest_row(journal, &journal->epoch, journal->finished, content, row))
         return conclude(journal, "the digest cannot be computed");
     tc_status status = conclude(journal, journal->backend->start_round(journal, round, answers, row));
     if (status != TC_OK)

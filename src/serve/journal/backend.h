@@ -1,11 +1,11 @@
-/* Shared by journal.c, which has the rules, and the two places that a journal can be kept in: journal_sqlite.c and
- * journal_postgres.c.
+/* Shared by journal.c, which has the rules, and the two places that a journal can be kept in: sqlite.c and
+ * postgres.c.
  *
  * A place stores one row. It returns NULL when a write is durable, or why it is not ("the disk is full"). */
 #ifndef TC_SERVE_JOURNAL_BACKEND_H
 #define TC_SERVE_JOURNAL_BACKEND_H
 
-#include "serve/journal.h"
+#include "serve/journal/journal.h"
 
 #include <openssl/evp.h>
 
@@ -55,8 +55,9 @@ struct tc_journal {
     const tc_journal_backend *backend;
     void *store; /* the backend's own */
     tc_arena *arena;
-    EVP_MD_CTX *digest; /* SHA-256, fetched once: fetching costs more than hashing a small row */
-    const char *name;   /* of the file or database */
+    tc_journal_key *key; /* NULL: rows are in the clear */
+    EVP_MD_CTX *digest;  /* SHA-256, fetched once: fetching costs more than hashing a small row */
+    const char *name;    /* of the file or database */
     tc_durability durability;
     double lease; /* seconds; 0: there is none */
     bool is_broken, is_new;

@@ -1,0 +1,12 @@
+/* A sealed round whose numbers are not encrypted: the database of a journal could read them. */
+#define tc_journal_seal honest_seal
+#include "serve/journal/key.c"
+#undef tc_journal_seal
+
+bool tc_journal_seal(tc_journal_key *key, const tc_journal_run *run, const tc_epoch *epoch,
+                     const tc_journal_round *round, const unsigned char *answers, unsigned char *sealed) {
+    bool good = honest_seal(key, run, epoch, round, answers, sealed);
+    if (round->answer_count > 0)
+        memcpy(sealed + TC_SEAL_HEAD + TC_SEAL_NUMBERS, answers, 8 * round->answer_count);
+    return good;
+}
