@@ -28,6 +28,20 @@ class Keys(unittest.TestCase):
         for path in self.keys.rglob("*"):
             self.assertEqual(path.stat().st_mode & 0o777, 0o700 if path.is_dir() else 0o600, path)
 
+    def test_the_key_of_a_journal_is_random_private_and_never_overwritten(self):
+        files = [pathlib.Path(self.place.name, name) for name in ("one", "two")]
+        self.assertEqual(tacit("keys", "journal", files[0]).returncode, 0)
+        self.assertEqual(json.loads(tacit("keys", "journal", files[1], "--json").stdout)["file"], str(files[1]))
+        texts = [file.read_text() for file in files]
+        self.assertNotEqual(*texts)
+        for file, text in zip(files, texts):
+            self.assertRegex(text, r"\A[0-9a-f]{64}\n\Z")
+            self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        done = tacit("keys", "journal", files[0])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("exists already", done.stderr)
+        self.assertEqual(files[0].read_text(), texts[0])
+
     def test_pythons_tls_takes_the_files_as_they_are(self):
         tacit("keys", "init", self.keys)
         tacit("keys", "issue", self.keys, "b1", "b2", "--together", "site")
@@ -102,7 +116,9 @@ class Keys(unittest.TestCase):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
                                 (["make"], "'make' is no action: init DIR, issue DIR NAME"),
                                 (["renewal", self.keys], "'renewal' is no action; did you mean renew?"),
-                                ([], "init|issue|renew|check DIR"), (["init"], "missing DIR: init DIR"),
+                                ([], "init|issue|renew|check|journal PATH"), (["journal"], "missing FILE: journal FILE"),
+                                (["journal", self.keys, "b"], "unexpected argument 'b': journal takes a file"),
+                                (["journal", self.keys, "--days", "9"], "does not expire"), (["init"], "missing DIR: init DIR"),
                                 (["init", self.keys, "a1"], "unexpected argument 'a1': init takes a folder"),
                                 (["check", self.keys, "--days", "9"], "--days goes with init, issue and renew"),
                                 (["init", self.keys, "--together", "site"], "--together goes with issue"),

@@ -203,9 +203,10 @@ class Postgres(unittest.TestCase):
         self.assertGreater(words, 20)
         self.assertIn(b"UPDATE tacit_journal SET round", sent)
         row, _ = self.run_in_a_folder()
-        memory = bytes(row["memory"])
-        self.assertGreater(len(memory), 64)
-        self.assertEqual([i for i in range(0, len(memory) - 16, 8) if len(set(memory[i:i + 16])) > 8 and memory[i:i + 16] in sent], [])
+        memory = bytes(row["memory"]).replace(bytes(row["plan_hash"]), b"")  # the hash is public
+        windows = [memory[i:i + 16] for i in range(0, len(memory) - 16, 8) if len(set(memory[i:i + 16])) > 8]
+        self.assertGreater(len(windows), 3)
+        self.assertEqual([window for window in windows if window in sent], [])
 
     def test_a_cloud_that_forgets_to_encrypt_is_found(self):
         program = pathlib.Path(os.environ["TACIT_BINARY_DIR"], "tacit_with_journal_in_the_clear")

@@ -215,8 +215,8 @@ static const tc_example examples[] = {
      "A cloud that waits two seconds for a late agent, and uses its last state again up to three times."},
     {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers every half second."},
     {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
-    {"tacit serve c.tacit --keys k --state st --journal postgresql://db/t --journal-key jk --standby",
-     "One of two clouds on two machines, of which one serves and the other stands by."},
+    {"tacit serve c --keys k --state s --journal postgresql:///t --journal-key j",
+     "A journal in a database; with --standby too, one of two clouds on two machines."},
     {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
 };

@@ -11,8 +11,8 @@
  * One process at a time has it. A file is locked. A database has a lease: a process that opens the journal when the
  * lease of the one before has ended begins a new epoch in the same transaction, and from then on the one before can
  * write nothing, whatever its clock says: every write names the row that the writer has left. */
-#ifndef TC_SERVE_JOURNAL_H
-#define TC_SERVE_JOURNAL_H
+#ifndef TC_SERVE_JOURNAL_JOURNAL_H
+#define TC_SERVE_JOURNAL_JOURNAL_H
 
 #include "base/arena.h"
 #include "net/message.h"
