@@ -77,14 +77,18 @@ static void plan_json(const tacit_result *result, tc_json *json) {
     tc_json_close_object(json);
 }
 
-static const char *margin_sentence(tc_arena *arena, const tc_margin_wish *margin) {
+static const char *margin_sentence(tc_arena *arena, const tc_tacit_facts *method) {
+    const tc_margin_wish *margin = &method->margin;
     return margin->kind == TC_MARGIN_GIVEN
                ? tc_arena_format(arena, "margin %g, public: solves g + %g <= 0 instead; the promise does not change",
                                  margin->amount, margin->amount)
                : tc_arena_format(arena,
                                  "margin auto, public: made in the run from released numbers, to have all constraints "
-                                 "hold with probability %g; the promise does not change",
-                                 margin->probability);
+                                 "hold with probability %g%s; the promise does not change",
+                                 margin->probability,
+                                 method->moves ? ", and where they leave too little room, the last answer moves every "
+                                                 "agent towards the declared Slater point"
+                                               : "");
 }
 
 /* Of a budget that allows a run. */
@@ -114,7 +118,7 @@ static void plan_text(const tacit_result *result, tc_buffer *out) {
         tc_accuracy_text(p->accuracy, out, result->full, result->has_colours);
     if (p->method != NULL && p->method->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(out, "\n");
-        tc_options_wrap(out, margin_sentence(arena, &p->method->margin), 2);
+        tc_options_wrap(out, margin_sentence(arena, p->method), 2);
     }
     for (size_t i = 0; p->method != NULL && i < p->method->warning_count; i++) {
         tc_buffer_puts(out, "\n");

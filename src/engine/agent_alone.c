@@ -7,6 +7,8 @@
 /* Weights k (k+1): the newest of k rounds has this part of the sum. */
 double tc_result_weight(tc_method method, uint64_t k) { return method == TC_METHOD_TACIT ? 3 / ((double)k + 2) : 1; }
 
+double tc_moved(double average, double t, double p) { return t < 1 ? average + t * (p - average) : p; }
+
 bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) {
     const double most = 0x1p62, per_unit = ldexp(1, -exponent);
     bool good = true;

@@ -43,6 +43,10 @@ bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars
  * published the result is the last x, and the weight is 1. */
 double tc_result_weight(tc_method method, uint64_t k);
 
+/* One component of the result of a run that ends with a move: average, t and p of the last answer. In the box that
+ * average and p are in, since rounding is monotone and the cloud sends no t between 1 - 2^-40 and 1. */
+double tc_moved(double average, double t, double p);
+
 /* The nearest multiples of 2^exponent, for a message. Rounds exactly as the cloud does, also at ties
  * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */
 bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) TC_MUST_USE;

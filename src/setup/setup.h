@@ -72,7 +72,7 @@ static inline const char *tc_method_word(tc_method method) { return tc_method_ch
 
 /* "0.1", "auto, for 0.95"; NULL for none. */
 const char *tc_margin_text(tc_arena *arena, const tc_tacit_facts *method);
-/* "margin": null, or {"kind", "amount" or "probability"} */
+/* "margin": null, or {"kind", "amount", or "probability" and "moves"} */
 void tc_margin_json(const tc_tacit_facts *method, tc_json *json);
 
 /* Whether --seed takes and JSON keeps all of the `count` numbers first, first + 1, ... */
@@ -91,7 +91,7 @@ const char *tc_radius_promises(const tc_model *model);
  * a row is limited by is said where that is a number above 0. */
 const char *tc_rows_sentence(tc_arena *arena, const tc_model *model, const double *constraints);
 /* What released data show of the constraints, in the same words: "feeder[19] over by at most 33 of 2,020; all others
- * hold, with probability 0.95"; and "feasibility": null or {sentence, probability, shown, exact, bounds}. */
+ * hold, with probability 0.95"; and "feasibility": null or {sentence, probability, shown, exact, move, bounds}. */
 const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found);
 void tc_feasibility_json(tc_json *json, const tc_model *model, const tc_feasibility *found);
 

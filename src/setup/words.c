@@ -19,6 +19,8 @@ void tc_margin_json(const tc_tacit_facts *method, tc_json *json) {
     tc_json_open_object(json, "margin");
     tc_json_string(json, "kind", given ? "given" : "auto");
     tc_json_number(json, given ? "amount" : "probability", given ? method->margin.amount : method->margin.probability);
+    if (!given)
+        tc_json_bool(json, "moves", method->moves);
     tc_json_close_object(json);
 }
 
@@ -147,6 +149,9 @@ const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, cons
     say_rows(&out, model, found->bounds, "at most ");
     tc_buffer_printf(&out, ", with probability %g%s", found->probability,
                      found->is_exact ? "" : " (to second order in the averaged noise)");
+    if (found->move > 0)
+        tc_buffer_printf(&out, "; for that the result was moved %.3g %% of the way to the declared Slater point",
+                         100 * found->move);
     return tc_buffer_text(&out);
 }
 
@@ -160,6 +165,7 @@ void tc_feasibility_json(tc_json *json, const tc_model *model, const tc_feasibil
     tc_json_number(json, "probability", found->probability);
     tc_json_bool(json, "shown", found->shown);
     tc_json_bool(json, "exact", found->is_exact);
+    tc_json_number(json, "move", found->move);
     tc_json_numbers(json, "bounds", found->bounds, model->constraint_count);
     tc_json_close_object(json);
 }

@@ -604,7 +604,8 @@ class Method(Written):
         path = self.problem(self.SHARED)
         cards = []
         for arguments, line in (((), None), (("--margin", "0.5"), "margin 0.5, public: solves g + 0.5 <= 0 instead; the promise"),
-                                (("--margin", "auto:0.9"), "hold with probability 0.9; the promise does not change")):
+                                (("--margin", "auto:0.9"), "hold with probability 0.9, and where they leave too little room, the last "
+                                 "answer moves every agent towards the declared Slater point; the promise does not change")):
             text = tacit("plan", path, "--method", "tacit", *arguments).stdout
             if line is None:
                 self.assertNotIn("margin", text)

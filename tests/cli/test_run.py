@@ -157,7 +157,7 @@ class Methods(Written):
     def test_feasibility_is_judged_from_what_was_released(self):
         common = ("--method", "tacit", "--rounds", "2000")
         answer = run(self.whole, *common, "--seeds", "20", "--margin", "auto")
-        self.assertEqual(answer["margin"], {"kind": "auto", "probability": 0.95})
+        self.assertEqual(answer["margin"], {"kind": "auto", "probability": 0.95, "moves": False})
         judged = [one["feasibility"] for one in answer["runs"]]
         self.assertTrue(all(j["probability"] == 0.95 and j["exact"] and j["shown"] == (max(j["bounds"]) <= 0)
                             for j in judged))
@@ -169,6 +169,17 @@ class Methods(Written):
         self.assertRegex(text, r"\d of 2 results satisfy all constraints. What was released shows it, with probability 0.95")
         self.assertIn("What was released shows: ", tacit("run", self.whole, *common).stdout)
         self.assertIsNone(run(self.whole, "--method", "published", "--seed", "1")["feasibility"])
+
+    def test_a_result_is_moved_towards_the_slater_point(self):
+        words = ("--mechanism", "gaussian", "--adjacency", "agent", "--rounds", "100", "--seed", "1", "--no-reference")
+        answer = run(EV, *words, "--margin", "auto")
+        self.assertEqual(answer["margin"], {"kind": "auto", "probability": 0.95, "moves": True})
+        found = answer["feasibility"]
+        self.assertTrue(0 < found["move"] <= 1 and found["shown"] and max(found["bounds"]) <= 0)
+        self.assertEqual(answer["final"]["max_violation"], 0)
+        self.assertIn(f"for that the result was moved {100 * found['move']:.3g} % of the way to the declared Slater point",
+                      " ".join(tacit("run", EV, *words, "--margin", "auto").stdout.split()))
+        self.assertIsNone(run(EV, *words)["feasibility"]["move"])
 
     def test_margins_that_make_no_sense_are_refused(self):
         self.refused(2, "a margin goes with method tacit", self.whole, "--method", "published", "--margin", "0.1")

@@ -159,6 +159,7 @@ static inline void half_expect_feasibility(const half_case *of, const tc_cloud_h
     assert_true((a == NULL) == (b == NULL));
     assert_true(a == NULL || b == NULL ||
                 (a->shown == b->shown && a->is_exact == b->is_exact && a->probability == b->probability &&
+                 memcmp(&a->move, &b->move, sizeof a->move) == 0 &&
                  half_same(a->bounds, b->bounds, of->p->model->constraint_count)));
 }
 

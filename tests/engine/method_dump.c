@@ -170,7 +170,7 @@ static void print_facts(tc_arena *arena, const tc_plan *plan, const tc_tacit_fac
     print_numbers("facts", (double[]){facts->rounds, facts->box_length, facts->radius}, 3);
 }
 
-static void run(tc_engine *engine, uint64_t rounds) {
+static void run(tc_engine *engine, uint64_t rounds, bool moves) {
     size_t n = tap.model->state_count, m = tap.model->constraint_count;
     print_numbers("x", tc_engine_states(engine), n);
     for (uint64_t k = 1; k <= rounds; k++) {
@@ -178,6 +178,8 @@ static void run(tc_engine *engine, uint64_t rounds) {
         printf("round\n");
         if (tc_engine_advance(engine, k, NULL, &outcome) != TC_OK || outcome != TC_ENGINE_DONE)
             give_up(tc_engine_reason(engine) == NULL ? "the engine stopped" : tc_engine_reason(engine));
+        if (moves && k == rounds)
+            print_numbers("point", engine->p, n);
         print_numbers("x", tc_engine_states(engine), n);
         print_numbers("mu", tc_engine_multipliers(engine), m);
         print_numbers("answer_x", tc_engine_result_states(engine), n);
@@ -221,7 +223,7 @@ static void dump(tc_arena *arena, char **words, int count) {
         give_up(why == NULL ? "no engine" : why);
     if (!states)
         print_forms(engine);
-    run(engine, (uint64_t)options.rounds);
+    run(engine, (uint64_t)options.rounds, facts->moves);
 }
 
 int main(int count, char **words) {

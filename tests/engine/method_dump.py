@@ -115,6 +115,8 @@ class Comparison:
         mu, theirs = cloud.multipliers(), at["mu"]
         unit = max(np.max(np.abs(mu * self.facts.row_scale), initial=0), 1e-3) / self.facts.row_scale
         prices = max(np.max(np.abs(p), initial=0), 1e-3)
+        if "point" in at:
+            return self.check_move(at, mu, unit)
         found = {
             "step": furthest(step, at["scalars"][0], step),
             "regularization": furthest(regularization * step, at["scalars"][1] * at["scalars"][0], 1),
@@ -124,5 +126,22 @@ class Comparison:
             "answer x": furthest(self.run.average, self.state("answer_x", at), self.width),
             "answer mu": furthest(cloud.average, at["answer_mu"], unit),
         }
+        return self.worst(found)
+
+    def check_move(self, at, mu, unit):
+        """The last round, where its answer moves the result: t and the Slater point."""
+        t, regularization = at["scalars"]
+        moved = self.run.average + t * (self.state("point", at) - self.run.average)
+        found = {
+            "t": 0 if 0 <= t <= 1 and regularization == 0 else np.inf,
+            "mu": furthest(mu, at["mu"], unit),
+            "x": furthest(moved, self.state("x", at), self.width),
+            "answer x": furthest(moved, self.state("answer_x", at), self.width),
+            "answer mu": furthest(self.run.cloud.average, at["answer_mu"], unit),
+        }
+        return self.worst(found)
+
+    @staticmethod
+    def worst(found):
         what = max(found, key=lambda name: found[name] if found[name] == found[name] else np.inf)
         return found[what], what

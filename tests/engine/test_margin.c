@@ -240,7 +240,7 @@ static void a_margin_of_its_own_choice_keeps_the_answer_feasible_and_shows_it(vo
             counts plain = run_many(texts[t], asked, 10);
             asked.margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95};
             counts found = run_many(texts[t], asked, 20);
-            if (plain.violated < 2 || found.shown < 12)
+            if (plain.violated < 2 || found.shown < 20)
                 fail_msg("text %zu, mechanism %zu: %zu of 10 violate without a margin, %zu of 20 are shown with one", t,
                          k, plain.violated, found.shown);
             violated += found.violated;
@@ -248,6 +248,77 @@ static void a_margin_of_its_own_choice_keeps_the_answer_feasible_and_shows_it(vo
         }
     if (violated > most(runs, 0.05)) /* of all together: few runs of each say little */
         fail_msg("%zu of %zu violate with a margin for 0.95", violated, runs);
+}
+
+/* ---- the move ------------------------------------------------------------------------------------------------------
+ */
+
+static void a_move_is_the_least_that_shows_what_it_says(void **state) {
+    (void)state;
+    assert_true(tc_margin_least_move(-1, 2) == 0 && tc_margin_least_move(0, 2) == 0);
+    assert_true(tc_margin_least_move(INFINITY, 2) == 1 && tc_margin_least_move(NAN, 2) == 1);
+    assert_true(tc_margin_least_move(1e20, 1e-5) == 1); /* none between 1 - 2^-40 and 1 */
+    for (double u = 1e-12; u < 1e12; u *= 1.37)
+        for (double slack = 1e-6; slack < 1e6; slack *= 3.1) {
+            double t = tc_margin_least_move(u, slack), least = u / (u + slack);
+            bool is_whole = t == 1 && least > 1 - 0x1p-39;
+            if (!is_whole && !(t >= least && t <= least * (1 + 0x1p-49)))
+                fail_msg("u %g, slack %g: t %.17g", u, slack, t);
+        }
+    for (double u = 1; u < 0x1p50; u = 3 * u + 1)
+        for (double slack = 1; slack < 0x1p50; slack = 5 * slack + 2) {
+            double t = tc_margin_least_move(u, slack); /* u + slack is exact, and so is the sign of the fma */
+            if (fma(t, u + slack, -u) < 0)
+                fail_msg("u %g, slack %g: (1 - t) u exceeds t slack, t %.17g", u, slack, t);
+        }
+}
+
+/* Noise so large that no margin makes up for it, as where agents are hidden entirely. */
+static void where_noise_is_large_the_result_goes_to_the_slater_point(void **state) {
+    (void)state;
+    const tc_placement placements[] = {TC_PLACEMENT_STATES, TC_PLACEMENT_OUTPUTS};
+    for (size_t i = 0; i < 2; i++) {
+        method_options asked = asked_for(TC_MECHANISM_GAUSSIAN, placements[i], 10);
+        asked.margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95};
+        planned p = planned_problem("margin.tacit", affine);
+        tc_plan *plan = method_plan(&p, &asked);
+        const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
+        assert_true(facts->moves);
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            double g[3], before[3];
+            tc_engine *engine = method_engine(p.arena, &p, plan, facts, seed, NULL, TC_DRIVER_AUTO, 0);
+            run_to(engine, 9);
+            assert_true(isnan(tc_engine_feasibility(engine)->move));
+            memcpy(before, tc_engine_result_states(engine), sizeof before);
+            run_to(engine, 10);
+            const double *x = tc_engine_result_states(engine);
+            const tc_feasibility *found = tc_engine_feasibility(engine);
+            size_t m = true_constraints(affine, x, g);
+            double t = found->move, weight = 3.0 / 12;
+            assert_true(found->shown && t > 0 && t <= 1);
+            for (size_t j = 0; j < m; j++)
+                assert_true(found->bounds[j] <= 0);
+            for (size_t c = 0; c < 3; c++) { /* the last state lies in the box */
+                double least = (1 - weight) * before[c], most_of = least + weight * 6;
+                assert_true(x[c] >= (1 - t) * least + t - 1e-12 && x[c] <= (1 - t) * most_of + t + 1e-12);
+            }
+        }
+        planned_end(&p);
+    }
+}
+
+static void a_run_of_before_is_not_moved(void **state) {
+    (void)state;
+    method_options asked = asked_for(TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_AUTO, 50);
+    asked.margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95, .stays = true};
+    planned p = planned_problem("margin.tacit", affine);
+    tc_plan *plan = method_plan(&p, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
+    tc_engine *engine = method_engine(p.arena, &p, plan, facts, 1, NULL, TC_DRIVER_AUTO, 0);
+    run_to(engine, 50);
+    assert_false(facts->moves);
+    assert_true(isnan(tc_engine_feasibility(engine)->move));
+    planned_end(&p);
 }
 
 static void averages_with_other_weights_show_nothing(void **state) {
@@ -271,6 +342,9 @@ int main(void) {
         cmocka_unit_test(equalities_and_inequalities_share_the_probability),
         cmocka_unit_test(several_constraints_are_below_their_bounds_at_least_as_often),
         cmocka_unit_test(a_margin_of_its_own_choice_keeps_the_answer_feasible_and_shows_it),
+        cmocka_unit_test(a_move_is_the_least_that_shows_what_it_says),
+        cmocka_unit_test(where_noise_is_large_the_result_goes_to_the_slater_point),
+        cmocka_unit_test(a_run_of_before_is_not_moved),
         cmocka_unit_test(averages_with_other_weights_show_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

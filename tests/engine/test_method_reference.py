@@ -72,6 +72,7 @@ class EveryRound(unittest.TestCase):
             dump = dump_of(problem, ROUNDS, "laplace", placement, BOUNDS.get(name, 0.2), driver="follow")
             self.assertTrue(any(np.any(at["margin"] > 0) for at in dump.rounds))
             self.compare(problem, dump, name, most_stride=25.0)
+            self.assertIn("point", dump.rounds[-1])
 
     def test_other_units_of_adjacency(self):
         for name, placement, adjacency in (("charging", "outputs", "agent"), ("robots", "forms", "one"),

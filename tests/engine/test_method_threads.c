@@ -112,6 +112,26 @@ static void bits_depend_neither_on_threads_nor_on_the_driver(void **state) {
     assert_true(seen[TC_PLACEMENT_STATES] && seen[TC_PLACEMENT_FORMS] && seen[TC_PLACEMENT_OUTPUTS]);
 }
 
+/* Of agents alone and of families. */
+static void so_it_is_where_the_result_is_moved(void **state) {
+    (void)state;
+    size_t moved = 0;
+    for (size_t i = 0; i < SITUATIONS; i++) {
+        planned p = open_situation(&situations[i]);
+        method_options asked = {.mechanism = TC_MECHANISM_GAUSSIAN,
+                                .rounds = (double)situations[i].rounds,
+                                .radius = 20,
+                                .margin = {.kind = TC_MARGIN_AUTO, .probability = 0.95}};
+        const tc_plan *plan = method_plan(&p, &asked);
+        if (method_facts(&p, plan, &asked)->moves) {
+            run_all(&p, &situations[i], plan, &asked);
+            moved++;
+        }
+        planned_end(&p);
+    }
+    assert_true(moved >= 3);
+}
+
 /* A large run is asked after every round, and compared with a small one and with a large one that is left alone. */
 static void what_is_asked_between_rounds_changes_nothing(void **state) {
     (void)state;
@@ -185,6 +205,7 @@ static void a_round_that_fails_in_some_block_leaves_all_as_they_were(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_driver),
+        cmocka_unit_test(so_it_is_where_the_result_is_moved),
         cmocka_unit_test(what_is_asked_between_rounds_changes_nothing),
         cmocka_unit_test(a_round_that_fails_in_some_block_leaves_all_as_they_were),
     };

@@ -93,6 +93,10 @@ class Runs(unittest.TestCase):
         for name in ("ball.tacit", "kinks.tacit", "rows.tacit", "equality.tacit", "data.tacit"):
             self.run_both(2, name, "--rounds", "6")
 
+    def test_a_moved_result(self):
+        self.run_both(3, "affine.tacit", "--margin", "auto", "--rounds", "5", threads=2)
+        self.run_both(2, "curved.tacit", "--margin", "auto", "--rounds", "4")
+
     def test_seven_ranks(self):
         with tempfile.TemporaryDirectory() as place:
             problems.write_data(place, units=14400)

@@ -492,6 +492,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     }
     output.reason = find_refusal(cli, &w, &setup, output.plan);
     if (output.reason == NULL) {
+        w.privacy.margin.stays = true; /* agents elsewhere know of no move yet */
         status = tc_setup_method(&work, &setup, output.plan, w.privacy.margin, &output.method);
         if (status != TC_OK)
             return status;

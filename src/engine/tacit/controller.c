@@ -318,6 +318,9 @@ size_t tc_controller_decide(tc_controller *controller, const tc_measurement *mea
     average_multipliers(controller);
     controller->measurement = measurement;
     *scalars = (tc_answer_scalars){.step = s.primal, .regularization = s.pull / s.primal};
+    if (tc_controller_moves(controller))
+        *scalars =
+            (tc_answer_scalars){.step = tc_margin_judge(controller->margin, rows, measurement, state->round)->move};
     return TC_ALL_FINITE;
 }
 
@@ -325,10 +328,18 @@ uint64_t tc_controller_round(const tc_controller *controller) { return controlle
 const double *tc_controller_multipliers(const tc_controller *controller) { return controller->multipliers; }
 const double *tc_controller_result(const tc_controller *controller) { return controller->kept.mu_average; }
 
+/* Then r is not the average of the same states. */
+static bool has_other_weights(const tc_controller *controller) {
+    return is_without(controller, TC_WITHOUT_LATE_WEIGHTS) || is_without(controller, TC_WITHOUT_AVERAGE);
+}
+
+bool tc_controller_moves(const tc_controller *controller) {
+    const tc_tacit_facts *facts = controller->facts;
+    return facts->moves && (double)controller->state.round == facts->rounds && !has_other_weights(controller);
+}
+
 const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
-    bool has_other_weights =
-        is_without(controller, TC_WITHOUT_LATE_WEIGHTS) || is_without(controller, TC_WITHOUT_AVERAGE);
-    if (controller->measurement == NULL || has_other_weights)
+    if (controller->measurement == NULL || has_other_weights(controller))
         return NULL;
     return tc_margin_judge(controller->margin, &controller->rows, controller->measurement, controller->state.round);
 }

@@ -42,6 +42,10 @@ void tc_controller_first_tariff(tc_controller *controller, const tc_measurement 
 size_t tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
                             tc_answer_scalars *scalars);
 
+/* After tc_controller_decide: the round is the last one, and its answer is a move. The step is t, 0 <= t <= 1, p_i the
+ * Slater point, and the result of an agent tc_moved (agent_half.h) of its average with this round in it. */
+bool tc_controller_moves(const tc_controller *controller);
+
 /* The weight of this round's state in the result: average += weight (state - average). */
 double tc_controller_average_gain(const tc_controller *controller);
 

@@ -120,6 +120,9 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
                                       const tc_measurement *measurement, uint64_t k);
 
+/* The least t in [0, 1], but for rounding, with (1 - t) u <= t slack. None between 1 - 2^-40 and 1. */
+double tc_margin_least_move(double u, double slack);
+
 /* An upper bound of the z with P(noise > z sd) = tail, for the average of k rounds' noise of any coordinates. */
 double tc_margin_quantile(tc_mechanism mechanism, double tail, double k);
 

@@ -25,7 +25,7 @@ static bool load_declared(const tc_model *model, double *x) {
 /* Rounded down; NAN everywhere where the point is missing or does not satisfy every inequality strictly, and NAN of
  * equalities, which have none. Constant inequalities have no slack that counts: INFINITY. */
 static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                       const bool *is_constant, double *slack) {
+                       const bool *is_constant, double *slack, double *off) {
     size_t m = model->constraint_count;
     for (size_t j = 0; j < m; j++)
         slack[j] = NAN;
@@ -38,8 +38,10 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
         for (size_t j = 0; j < m; j++)
             is_strict = is_strict && (model->constraints[j].is_equality ||
                                       (is_constant[j] ? g[j].hi <= 0 : g[j].hi < 0 && isfinite(g[j].hi)));
-        for (size_t j = 0; is_strict && j < m; j++)
+        for (size_t j = 0; is_strict && j < m; j++) {
             slack[j] = model->constraints[j].is_equality ? (double)NAN : is_constant[j] ? INFINITY : -g[j].hi;
+            off[j] = model->constraints[j].is_equality ? fmax(fabs(g[j].lo), fabs(g[j].hi)) : 0;
+        }
     }
     tc_arena_rewind(arena, mark);
 }
@@ -428,6 +430,14 @@ static bool lacks_slacks(const tc_model *model, const tc_tacit_facts *facts) {
     return false;
 }
 
+/* --margin auto, and a Slater point to move to. */
+static bool ends_with_a_move(const tc_model *model, const tc_tacit_facts *facts) {
+    size_t moving = 0;
+    for (size_t j = 0; j < model->constraint_count; j++)
+        moving += !model->constraints[j].is_equality && !facts->is_constant[j];
+    return facts->margin.kind == TC_MARGIN_AUTO && !facts->margin.stays && moving > 0 && !lacks_slacks(model, facts);
+}
+
 static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                         tc_tacit_facts *facts) {
     warner w = {.arena = arena, .plan = plan, .model = model, .derivatives = derivatives, .facts = facts};
@@ -462,10 +472,12 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
     *made = (tc_tacit_facts){.rounds = plan->rounds,
                              .box_length = tc_box_length(model),
                              .slack = TC_NEW(arena, double, model->constraint_count),
+                             .slater_off = TC_NEW(arena, double, model->constraint_count),
                              .is_constant = tc_constant_rows(arena, model, derivatives),
                              .margin = margin};
     find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
-    find_slack(arena, model, derivatives, made->is_constant, made->slack);
+    find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
+    made->moves = ends_with_a_move(model, made);
     *why = check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;

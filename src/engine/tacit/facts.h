@@ -14,27 +14,31 @@ typedef struct tc_margin_wish { /* --margin */
     tc_margin_kind kind;
     double amount;      /* GIVEN: constraints become g_j + amount <= 0 */
     double probability; /* AUTO: that the result satisfies all constraints */
+    bool stays;         /* AUTO: the result is not moved, as in a run that was begun before results were */
 } tc_margin_wish;
 
 typedef struct tc_tacit_facts {
-    double rounds;     /* T */
-    double box_length; /* X */
-    double *row_scale; /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
-    double *weight;    /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
-    double radius;     /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
-    double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
-    bool *is_constant; /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
+    double rounds;      /* T */
+    double box_length;  /* X */
+    double *row_scale;  /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
+    double *weight;     /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
+    double radius;      /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
+    double *slack;      /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
+    double *slater_off; /* by equality: |g_j| at that point is at most this; 0 of inequalities */
+    bool *is_constant;  /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
+    bool moves;         /* the last answer moves the result towards that point (margin.c) */
     tc_margin_wish margin;
     const char **warnings; /* where the method is not expected to do well */
     size_t warning_count;
 } tc_tacit_facts;
 
-/* Constraints at the result x-bar: g_j(x-bar) <= bounds[j], of equalities |g_j(x-bar)| <= bounds[j], for all j at once,
- * with this probability over the noise. From released data alone; margin.c says how. */
+/* Constraints at the result x: g_j(x) <= bounds[j], of equalities |g_j(x)| <= bounds[j], for all j at once, with this
+ * probability over the noise. From released data alone; margin.c says how. */
 typedef struct tc_feasibility {
     double probability;
     bool shown;           /* no bound of an inequality is above 0 */
     bool is_exact;        /* all constraints are affine by structure; otherwise of second order in the averaged noise */
+    double move;          /* t: the result is moved this part of the way to the Slater point; NAN: it is the average */
     const double *bounds; /* m, in the units of the file */
 } tc_feasibility;
 

@@ -14,14 +14,20 @@
  * --margin auto: M_j is the distance that the rounds that are left must keep, so that u_j <= 0 after the last one. With
  * W_k the sum of all weights up to round k and q = W_k / W_T,
  *
- *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T. */
+ *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T.
+ *
+ * The move: where a Slater point xs is declared, the last answer tells every agent t and xs_i, and the result is x-bar
+ * + t (xs - x-bar), with the least t in [0, 1] for which (1 - t) u_j + t g_j(xs) <= 0 in all inequalities. g_j is
+ * convex, so all of them hold there wherever x-bar was below its bounds. */
 #include "engine/tacit/controller_inside.h"
 
+#include "calculus/interval/interval.h"
 #include "plan/account/account.h"
 
-#define EXTRA 0.3     /* aims this part further than needed, since r goes on moving */
-#define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
-#define MOST_SLACKS 5 /* M_j is at most this many slacks of the declared Slater point */
+#define EXTRA 0.1       /* aims this part further than needed, since r goes on moving; */
+#define EXTRA_ALONE 0.3 /* further where no move makes up for it */
+#define UNTIL 0.98      /* of all rounds: then M_j stays as it is */
+#define MOST_SLACKS 5   /* M_j is at most this many slacks of the declared Slater point */
 
 enum { PARTS = 8 }; /* of a tail that are tried */
 
@@ -250,16 +256,50 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
     double last = margin->facts->rounds;
     if (margin->facts->margin.kind != TC_MARGIN_AUTO || !((double)k <= UNTIL * last))
         return;
-    double done = weight_sum((double)k) / weight_sum(last);
+    double done = weight_sum((double)k) / weight_sum(last), extra = margin->facts->moves ? EXTRA : EXTRA_ALONE;
     for (size_t j = 0; j < margin->count; j++) {
         if (margin->constraints[j].is_equality)
             continue;
         view seen = look_at(margin, rows, measurement, j);
-        double wanted = ((1 + EXTRA) * room(&seen, margin->above.last, last) + done * seen.level) / (1 - done);
+        double wanted = ((1 + extra) * room(&seen, margin->above.last, last) + done * seen.level) / (1 - done);
         double most = MOST_SLACKS * margin->facts->slack[j];
         wanted /= rows->inverse_S[j];
         margins[j] = fmax(0, wanted > most ? most : wanted);
     }
+}
+
+/* ---- the move ------------------------------------------------------------------------------------------------------
+ * Rounded so that what is said holds of the numbers t, u_j and the bounds of g_j(xs). */
+
+#define WHOLE_MOVE (1 - 0x1p-40) /* a longer move is a whole one, which needs no arithmetic of the agents */
+
+/* (1 - t) u + t at_point, rounded up */
+static double moved_bound(double u, double t, double at_point) {
+    double rest = u > 0 ? tc_add_up(1, -t) : tc_add_down(1, -t);
+    return tc_add_up(tc_mul_up(rest, u), tc_mul_up(t, at_point));
+}
+
+double tc_margin_least_move(double u, double slack) {
+    if (u <= 0)
+        return 0;
+    double t = u / (u + slack);
+    while (t < WHOLE_MOVE && moved_bound(u, t, -slack) > 0)
+        t = nextafter(t, 1);
+    return t < WHOLE_MOVE ? t : 1; /* u infinite or not a number: the point itself */
+}
+
+static void move_result(tc_margin *margin) {
+    const tc_tacit_facts *facts = margin->facts;
+    double *bounds = margin->bounds, t = 0;
+    for (size_t j = 0; j < margin->count; j++)
+        if (!margin->constraints[j].is_equality && !facts->is_constant[j])
+            t = fmax(t, tc_margin_least_move(bounds[j], facts->slack[j]));
+    for (size_t j = 0; t > 0 && j < margin->count; j++) {
+        double at_point = margin->constraints[j].is_equality ? facts->slater_off[j] : -facts->slack[j];
+        if (!facts->is_constant[j])
+            bounds[j] = t < 1 ? moved_bound(bounds[j], t, at_point) : at_point;
+    }
+    margin->found.move = t;
 }
 
 static double quantile_at(const tc_margin *margin, side_tail *side, double k) {
@@ -270,7 +310,6 @@ static double quantile_at(const tc_margin *margin, side_tail *side, double k) {
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
                                       const tc_measurement *measurement, uint64_t k) {
     double above = 0, both = 0; /* z, computed where a row wants it */
-    margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
         view seen = look_at(margin, rows, measurement, j);
         if (margin->constraints[j].is_equality) {
@@ -280,7 +319,12 @@ const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_row
         }
         above = above > 0 ? above : quantile_at(margin, &margin->above, (double)k);
         margin->bounds[j] = (seen.level + room(&seen, above, (double)k)) / rows->inverse_S[j];
-        margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
     }
+    margin->found.move = NAN;
+    if (margin->facts->moves && (double)k == margin->facts->rounds)
+        move_result(margin);
+    margin->found.shown = true;
+    for (size_t j = 0; j < margin->count; j++)
+        margin->found.shown = margin->found.shown && (margin->constraints[j].is_equality || margin->bounds[j] <= 0);
     return &margin->found;
 }

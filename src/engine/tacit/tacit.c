@@ -7,6 +7,8 @@
  *     answer       p_i = what one unit of x_i costs at the prices mu_led        estimator
  *     agents       x_i <- argmin over X_i of f_i(x) + p_i.x + (regularization/2)|x|^2 + |x - x_i|^2/(2 step) proximal
  *     average      with weights k (k+1): of x_i by each agent, of mu by the cloud: the result of the run
+ *     move         in the last round, with --margin auto: the answer is t and the Slater point, and takes the place of
+ * a step; the result of an agent is its average moved by t towards that point
  *
  * Prices are made of this round's sums, so all members are measured before the first is answered. One pass over the
  * members answers round k and measures round k+1. Round 1 is measured by itself and has a survey: the first steps need
@@ -16,6 +18,7 @@
  * by x(k+2) or when the result is asked for; until then nothing of round k is lost. */
 #include "base/ranks/ranks.h"
 #include "base/simd.h"
+#include "engine/agent_half.h"
 #include "engine/inside.h"
 #include "engine/proximal/proof.h"
 #include "engine/proximal/proximal.h"
@@ -37,6 +40,7 @@ typedef struct tacit {
     double *average;                /* of the states, by coordinate; not of agents elsewhere */
     double gain;      /* in the averages, of the states that the open round overwrites; 0: they are there */
     double next_gain; /* the same of the next round */
+    bool moves;       /* the answer of this round is a move: x(k+1) is the result */
     double *result;   /* the average of the multipliers */
 } tacit;
 
@@ -91,7 +95,9 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
         return row;
     memcpy(next_mu, tc_controller_multipliers(method->controller),
            method->engine->model->constraint_count * sizeof(double));
-    tc_estimator_price(method->estimator);
+    method->moves = tc_controller_moves(method->controller);
+    if (!method->moves)
+        tc_estimator_price(method->estimator);
     method->gain = method->next_gain;
     method->next_gain = 0;
     return TC_ALL_FINITE;
@@ -105,18 +111,50 @@ static bool answers_early(void *self, size_t family) {
     return false;
 }
 
+/* The Slater point of members first .. first + count - 1. */
+static void put_point(const tc_family *family, size_t first, size_t count, size_t component, double *p) {
+    for (size_t i = 0; i < count; i++)
+        p[i] = tc_coef_at(family->slater[component], first + i);
+}
+
 static tc_status answer(void *self, const tc_block_work *work, size_t at, size_t count, double *const *p) {
-    tc_estimator_answer(((tacit *)self)->estimator, work->worker, work->family, work->block, at, count, p);
+    const tacit *method = self;
+    const tc_family *family = &method->engine->model->families[work->family];
+    if (!method->moves)
+        tc_estimator_answer(method->estimator, work->worker, work->family, work->block, at, count, p);
+    for (size_t c = 0; method->moves && c < family->dim; c++)
+        put_point(family, work->first + at, count, c, p[c]);
     return TC_OK;
 }
 
-static void answer_whole(void *self, double *p) { tc_estimator_answer_whole(((tacit *)self)->estimator, p); }
+static void answer_whole(void *self, double *p) {
+    const tacit *method = self;
+    const tc_model *model = method->engine->model;
+    if (!method->moves)
+        tc_estimator_answer_whole(method->estimator, p);
+    for (size_t f = 0; method->moves && f < model->family_count; f++)
+        for (size_t c = 0; c < model->families[f].dim; c++)
+            put_point(&model->families[f], 0, model->families[f].count, c, p + tc_coord_of(&model->families[f], 0, c));
+}
 
-/* ---- agents: each minimises -------------------------------------------------------------------------------------- */
+/* ---- agents: each minimises, or moves ---------------------------------------------------------------------------- */
+
+/* x(k) goes into the average, which is then moved. */
+static void move_states(const tacit *method, size_t count, const double *average, double t, const double *p,
+                        const double *x, double *next) {
+    double gain = tc_controller_average_gain(method->controller);
+    for (size_t i = 0; i < count; i++)
+        next[i] = tc_moved(average[i] + gain * (x[i] - average[i]), t, p[i]);
+}
 
 static size_t next_states(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
                           tc_answer_scalars scalars, const double *const *x, double *const *next) {
     const tacit *method = self;
+    const tc_family *of = &method->engine->model->families[family];
+    for (size_t c = 0; method->moves && c < of->dim; c++)
+        move_states(method, count, method->average + tc_coord_of(of, first, c), scalars.step, p[c], x[c], next[c]);
+    if (method->moves)
+        return TC_ALL_FINITE;
     if (method->proximal == NULL)
         return tc_agents_next(method->engine->agents, worker, family, first, count, p, scalars, x, next);
     size_t member = tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
@@ -130,6 +168,14 @@ static size_t next_states(void *self, size_t worker, size_t family, size_t first
 
 static size_t next_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
     const tacit *method = self;
+    const tc_model *model = method->engine->model;
+    for (size_t f = 0; method->moves && f < model->family_count; f++) {
+        size_t first = model->families[f].first_coord,
+               count = model->families[f].count == 1 ? model->families[f].dim : 0;
+        move_states(method, count, method->average + first, scalars.step, p + first, x + first, next + first);
+    }
+    if (method->moves)
+        return TC_ALL_FINITE;
     if (method->proximal == NULL)
         return tc_agents_next_singles(method->engine->agents, 0, p, scalars, x, next);
     size_t family = tc_proximal_next_singles(method->proximal, 0, p, scalars, x, next);
@@ -188,6 +234,8 @@ static void average_held(tacit *method) {
 /* After a round, the states before it are in next_x. */
 static const double *result_states(void *self) {
     tacit *method = self;
+    if (method->moves && method->engine->done == method->k)
+        return method->engine->x;
     method->gain = method->next_gain;
     method->next_gain = 0;
     if (method->average != NULL)
