@@ -331,7 +331,7 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
         fail(&work, number, status, TC_ALL_FINITE);
 }
 
-/* Prefetches the rows of the next block while noise is drawn for this one: a few cache lines for every 64 draws. */
+/* Prefetches the rows of the next block while noise is drawn for this one: a few cache lines for every 128 draws. */
 static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) {
     const member_block *b = &engine->large->blocks[number];
     const tc_family *family = &engine->model->families[b->family];
@@ -346,7 +346,7 @@ static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) 
         fetch->rows[rows++] = family->columns[d].values + first;
     fetch->row_count = rows;
     fetch->count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK;
-    fetch->pace = (64 / family->dim / TC_FETCH_LINE + 1) * TC_FETCH_LINE;
+    fetch->pace = (128 / family->dim / TC_FETCH_LINE + 1) * TC_FETCH_LINE;
 }
 
 static void do_part(void *context, size_t worker_number, size_t part) {

@@ -3,7 +3,7 @@
 
 enum {
     CHUNK = 512, /* words that stay in the nearest cache between the cipher and the sampler */
-    BITE = 64    /* draws between two prefetches */
+    BITE = 128   /* draws between two prefetches */
 };
 
 typedef struct entry {

@@ -40,7 +40,7 @@ static inline NUMBER even_of(const tc_tape *tape, const INPUTS *inputs, tc_tape_
 
 /* The row of lanes of an operand: where it lives, or made in spare. */
 static inline const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
-                                   NUMBER *const *out, tc_tape_place place, NUMBER spare[TC_LANES]) {
+                                   NUMBER *const *out, tc_tape_place place, NUMBER spare[TC_MOST_LANES]) {
     if (place.kind == TC_IN_SLOT)
         return work + (size_t)place.index * lanes;
     if (place.kind == TC_IN_STATE)
@@ -212,7 +212,7 @@ APART void sum_squares(const tc_tape *tape, const INPUTS *inputs, const tc_instr
                        size_t lanes, const NUMBER *work, NUMBER *const *out, NUMBER *restrict sum) {
     const tc_tape_place *arguments = tape->arguments + instruction->a.index;
     const NUMBER *rows[FEW] = {NULL};
-    NUMBER spares[FEW][TC_LANES];
+    NUMBER spares[FEW][TC_MOST_LANES];
     size_t i = 0, count = 0;
     for (; i < instruction->b.index && count < FEW; i++)
         if (i != without) {
@@ -230,7 +230,7 @@ APART void sum_squares(const tc_tape *tape, const INPUTS *inputs, const tc_instr
 }
 
 typedef struct norm_rows { /* of the last vector: what its norm and all derivatives share */
-    NUMBER length[TC_LANES], inverse[TC_LANES];
+    NUMBER length[TC_MOST_LANES], inverse[TC_MOST_LANES];
     bool has_inverse;
 } norm_rows;
 
@@ -257,7 +257,7 @@ APART void run_bend(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
             r[lane] = bend_of_one(r[lane], rows->inverse[lane]);
         return;
     }
-    NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
+    NUMBER spare_a[TC_MOST_LANES], spare_b[TC_MOST_LANES];
     const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
     const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
     for (size_t lane = 0; lane < lanes; lane++)
@@ -278,7 +278,7 @@ APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
             r[lane] = rows->length[lane];
         return;
     }
-    NUMBER spare[TC_LANES];
+    NUMBER spare[TC_MOST_LANES];
     tc_tape_place place = tape->arguments[instruction->a.index + (size_t)(instruction->u.index & UINT32_MAX)];
     const NUMBER *a = row_of(tape, inputs, lanes, work, out, place, spare);
     for (size_t lane = 0; lane < lanes; lane++)
@@ -305,7 +305,7 @@ APART void run_even(const tc_instruction *instruction, size_t lanes, NUMBER *res
 }
 
 void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
-    NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
+    NUMBER spare_a[TC_MOST_LANES], spare_b[TC_MOST_LANES];
 #ifdef NORMS_BY_ROWS
     norm_rows rows;
 #endif

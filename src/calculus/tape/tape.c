@@ -193,4 +193,12 @@ size_t tc_tape_root_count(const tc_tape *tape) { return tape->root_count; }
 
 size_t tc_tape_length(const tc_tape *tape) { return tape->code_count + tape->argument_count; }
 
-size_t tc_tape_work(const tc_tape *tape) { return tape->slot_count * TC_LANES + tape->widest + 1; }
+size_t tc_tape_work_of(const tc_tape *tape, size_t lanes) { return tape->slot_count * lanes + tape->widest + 1; }
+
+size_t tc_tape_work(const tc_tape *tape) { return tc_tape_work_of(tape, TC_LANES); }
+
+size_t tc_tape_lanes(const tc_tape *tape) {
+    enum { NEAR = 2048 }; /* doubles: a third of the nearest cache, besides which there are inputs */
+    size_t rows = tape->slot_count + tape->root_count;
+    return rows * TC_MOST_LANES <= NEAR ? TC_MOST_LANES : TC_LANES;
+}

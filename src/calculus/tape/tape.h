@@ -13,7 +13,8 @@
 #include "calculus/interval/interval.h"
 #include "model/model.h"
 
-enum { TC_LANES = 64 }; /* the most lanes of one call */
+/* Lanes of one call: what most callers take at a time, and the most. */
+enum { TC_LANES = 64, TC_MOST_LANES = 256 };
 
 typedef struct tc_tape tc_tape;
 
@@ -21,8 +22,13 @@ tc_tape *tc_tape_new(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, s
 size_t tc_tape_root_count(const tc_tape *tape);
 /* How many operations an evaluation takes: what it costs. */
 size_t tc_tape_length(const tc_tape *tape);
-/* Entries (of the evaluator's number type) of the work area an evaluation needs. */
+/* Entries (of the evaluator's number type) of the work area that an evaluation of TC_LANES, or of so many lanes, needs.
+ */
 size_t tc_tape_work(const tc_tape *tape);
+size_t tc_tape_work_of(const tc_tape *tape, size_t lanes);
+/* How many lanes suit a caller that has many members: a call has a fixed cost, and rows should stay in the nearest
+ * cache. TC_LANES or TC_MOST_LANES. */
+size_t tc_tape_lanes(const tc_tape *tape);
 
 typedef struct tc_inputs {
     const double *const *state;

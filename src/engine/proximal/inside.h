@@ -65,6 +65,7 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *tape;
     const double **state_at, **data_at;
     double **out_at;
+    double **slopes_at;                                /* dim rows of TC_MOST_LANES: of steps in boxes */
     double *data;                                      /* by column, a row: where lanes have moved */
     size_t who[TC_LANES];                              /* the member of a lane, after b->first */
     double *x, *trial, *move, *lower, *upper, *center; /* dim rows each */
@@ -123,6 +124,9 @@ static inline double tc_proximal_little(double lower, double upper) {
     return width > digits ? width : digits;
 }
 
+/* Members first .. first + count - 1 whose bounds and curvatures are the same for all, straight into next. False where
+ * that is not so, or a number is not finite: then tc_proximal_rows takes them. */
+bool tc_proximal_boxes(const tc_proximal_block *b, size_t first, size_t count, double *const *next);
 /* Each leaves the new states in rows work->result, and returns TC_ALL_FINITE or a member. */
 size_t tc_proximal_rows(const tc_proximal_block *b);
 size_t tc_proximal_lines(const tc_proximal_block *b);

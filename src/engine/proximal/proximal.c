@@ -195,7 +195,7 @@ static void count_in(const tc_proximal_family *of, work_sizes *most) {
     most->dim = larger(most->dim, dim);
     most->columns = larger(most->columns, of->of->family->column_count);
     most->roots = larger(most->roots, dim);
-    most->tape = larger(most->tape, tc_tape_work(of->of->gradient));
+    most->tape = larger(most->tape, tc_tape_work_of(of->of->gradient, tc_tape_lanes(of->of->gradient)));
     const tc_tape *tapes[] = {of->seconds, of->both};
     for (size_t t = 0; t < 2; t++)
         if (tapes[t] != NULL) {
@@ -235,6 +235,9 @@ static void new_work(tc_arena *arena, const work_sizes *most, tc_proximal_work *
     work->out_at = TC_NEW(arena, double *, most->roots);
     for (size_t r = 0; r < most->roots; r++)
         work->out_at[r] = out + r * TC_LANES;
+    work->slopes_at = TC_NEW(arena, double *, most->dim);
+    for (size_t c = 0; c < most->dim; c++)
+        work->slopes_at[c] = TC_NEW(arena, double, TC_MOST_LANES);
     work->data = TC_NEW(arena, double, most->columns *TC_LANES);
     work->f1 = TC_NEW(arena, const double *, most->dim);
     work->f2 = TC_NEW(arena, const double *, n *n);
@@ -427,6 +430,8 @@ static size_t step_block(const tc_proximal_block *b) {
 }
 
 static size_t step_all(tc_proximal_block *b, size_t first, size_t count, double *const *next) {
+    if (tc_proximal_boxes(b, first, count, next))
+        return TC_ALL_FINITE;
     for (size_t at = 0; at < count; at += TC_LANES) {
         b->at = at;
         b->first = first + at;

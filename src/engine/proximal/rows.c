@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double ZEROS[TC_LANES];
+static const double ZEROS[TC_MOST_LANES];
 
 static void gradient(const tc_proximal_block *b) {
     tc_proximal_work *work = b->work;
@@ -215,4 +215,44 @@ size_t tc_proximal_rows(const tc_proximal_block *b) {
     if (!move(b))
         return first_not_finite(b);
     return b->family->of->lower != NULL ? TC_ALL_FINITE : project(b);
+}
+
+/* ---- boxes, many members at a time ------------------------------------------------------------------------------- */
+
+static bool is_plain(const tc_proximal_family *family, size_t c) {
+    const tc_agents_family *of = family->of;
+    return of->lower[c].column == NULL && of->upper[c].column == NULL && family->curvatures[c].row == TC_NO_ROW;
+}
+
+static bool has_boxes(const tc_proximal_family *family) {
+    bool good = family->way == TC_PROXIMAL_ROWS && family->of->lower != NULL;
+    for (size_t c = 0; good && c < family->of->family->dim; c++)
+        good = is_plain(family, c);
+    return good;
+}
+
+bool tc_proximal_boxes(const tc_proximal_block *b, size_t first, size_t count, double *const *next) {
+    const tc_agents_family *of = b->family->of;
+    tc_proximal_work *work = b->work;
+    size_t dim = of->family->dim, most = tc_tape_lanes(of->gradient);
+    bool is_finite = true;
+    if ((const double *)next[0] == b->x[0] || !has_boxes(b->family))
+        return false;
+    for (size_t at = 0; is_finite && at < count; at += most) {
+        size_t lanes = count - at < most ? count - at : most;
+        for (size_t d = 0; d < of->family->column_count; d++)
+            work->data_at[d] = of->data[d] + first + at;
+        for (size_t c = 0; c < dim; c++)
+            work->state_at[c] = b->x[c] + at;
+        const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
+        tc_tape_eval(of->gradient, &inputs, lanes, work->tape, work->slopes_at);
+        for (size_t c = 0; c < dim; c++) {
+            const tc_answer_scalars scalars = {.step = 1 / (b->family->curvatures[c].value + b->weight),
+                                               .regularization = b->regularization};
+            const double *g = of->rows[c] == TC_NO_ROW ? ZEROS : work->slopes_at[of->rows[c]];
+            is_finite &= tc_agents_row(lanes, g, b->p[c] + at, scalars, b->x[c] + at, of->lower[c].value,
+                                       of->upper[c].value, next[c] + at);
+        }
+    }
+    return is_finite;
 }

@@ -132,7 +132,7 @@ static void filter(const tc_estimator *estimator, const tc_estimator_family *of,
 static void take_bite(const tc_estimator *estimator, const tc_estimator_family *of, tc_estimator_worker *worker,
                       size_t member, size_t count) {
     const tc_estimator_kernels *kernels = estimator->kernels;
-    size_t most = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
+    size_t most = of->tape[0] != NULL ? tc_tape_lanes(of->tape[0]) : count; /* what a tape takes at once */
     for (size_t at = 0; at < count; at += most) {
         size_t lanes = count - at < most ? count - at : most;
         find_rows(of, worker, 0, member, at, lanes);
@@ -460,8 +460,11 @@ static void answer_pair(bite *b, size_t number, size_t at, size_t lanes) {
         return;
     }
     const double *h = hessian_row(b, number, lanes);
-    double noise = b->of->variance * kernels->squares(lanes, h);
-    b->columns.noise += a == other ? noise : 2 * noise;
+    size_t part = b->of->tape[1] != NULL ? TC_LANES : lanes; /* bits depend on it */
+    for (size_t k = 0; k < lanes; k += part) {
+        double noise = b->of->variance * kernels->squares(lanes - k < part ? lanes - k : part, h + k);
+        b->columns.noise += a == other ? noise : 2 * noise;
+    }
     if (b->p != NULL)
         kernels->add_product(lanes, h, dy_other, b->p[a] + at);
     if (a == other) {
@@ -482,7 +485,7 @@ static void answer_rows(bite *b) {
         return; /* all is in the numbers of prepare_columns */
     if (points)
         place(b->estimator, of, b->worker, b->member, b->count);
-    size_t step = of->tape[1] != NULL ? TC_LANES : b->count;
+    size_t step = of->tape[1] != NULL ? tc_tape_lanes(of->tape[1]) : b->count;
     for (size_t at = 0; at < b->count; at += step) {
         size_t lanes = b->count - at < step ? b->count - at : step;
         find_rows(of, b->worker, 1, b->member, at, lanes);

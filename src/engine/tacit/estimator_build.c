@@ -360,7 +360,7 @@ static room room_for(const tc_estimator *estimator) {
         enlarge(&most.totals, of->total_count);
         for (size_t pass = 0; pass < 2; pass++)
             if (of->tape[pass] != NULL) {
-                enlarge(&most.work, tc_tape_work(of->tape[pass]));
+                enlarge(&most.work, tc_tape_work_of(of->tape[pass], TC_ESTIMATOR_BITE));
                 enlarge(&most.outputs, tc_tape_root_count(of->tape[pass]));
             }
     }
@@ -375,7 +375,7 @@ static tc_estimator_worker new_worker(tc_arena *arena, const room *most, size_t 
                                  .lower = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .upper = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .work = TC_NEW(arena, double, most->work),
-                                 .output = rows_of(arena, most->outputs, TC_LANES),
+                                 .output = rows_of(arena, most->outputs, TC_ESTIMATOR_BITE),
                                  .state = TC_NEW(arena, const double *, most->dim),
                                  .data = TC_NEW(arena, const double *, most->columns),
                                  .rows = TC_NEW(arena, const double *, most->rows),
