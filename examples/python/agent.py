@@ -179,11 +179,11 @@ class Agent:
     def welcome(self, body):
         version, _, _, run, number, epoch = struct.unpack("<HHI48sQ16s", body)  # run: id and plan
         before, before_id = self.kept["epoch"]
-        if version != 1 or self.kept["run"] not in (None, run.hex()):
+        if version not in (1, 2) or self.kept["run"] not in (None, run.hex()):
             raise Over(2, "this cloud has another run; with a new state file the agent takes part in it")
         if number < before or (number == before and epoch.hex() != before_id):
             raise Over(2, "this agent has served a later start of the cloud, which is a copy or an old back-up")
-        self.epoch, self.kept["run"] = [number, epoch.hex()], run.hex()
+        self.version, self.epoch, self.kept["run"] = version, [number, epoch.hex()], run.hex()
 
     def enrol(self):
         number, epoch = self.kept["epoch"]
@@ -195,7 +195,7 @@ class Agent:
         states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
         if states != len(self.file.x):
             raise Over(2, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
-        if self.is_enrolled or method not in (1, 2) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
+        if self.is_enrolled or method not in (1, 2, 3)[:self.version + 1] or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
                 self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
             raise Broken("an enrolment that is not this run's")
         self.kept["method"], self.kept["rounds"], self.is_enrolled = method, rounds, True
@@ -231,12 +231,19 @@ class Agent:
         if flags & CLAMPED:
             self.warn("box", "a state lay outside the public box of the cloud's file or its public set: those here seem to be others")
         step, regularization, *p = numbers = struct.unpack(f"<{len(file.x) + 2}d", body)
-        if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
+        is_move = self.kept["method"] == 3 and k == self.kept["rounds"]
+        in_range = 0 <= step <= 1 and regularization == 0 if is_move else step > 0 and regularization >= 0
+        if not (all(map(math.isfinite, numbers)) and in_range):
             raise Broken("an answer with numbers out of range")
+        if is_move and p != self.objective.slater:
+            raise Over(2, "the cloud moves the result to a point that is not this agent's Slater point")
         if k > unknown and (file.used is None or not held or k > self.kept["answered"] + 1):
             file.used = file.x
         for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + 1):
             file.average = [a + (3 / (j - unknown + 2)) * (v - a) for a, v in zip(file.average, file.used)]
+        if is_move:  # step is t, p the Slater point; there is no step
+            file.x = file.average = [a + step * (q - a) if step < 1 else q for a, q in zip(file.average, p)]
+            return
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
         file.x = move(file.x, p, step, regularization)
         if not all(map(math.isfinite, file.x)):
@@ -275,7 +282,7 @@ class Agent:
         """Until the run is over or the connection broken."""
         self.is_enrolled, self.enrolled_at = False, math.inf
         connection = Connection(address, keys, len(self.file.x))
-        said = b"tacit\r\n\0" + struct.pack("<HHH", 1, 1, 6) + b"python"
+        said = b"tacit\r\n\0" + struct.pack("<HHH", 1, 2, 6) + b"python"
         with connection.stream:
             connection.stream.sendall(frame(HELLO, NO_SLOT, 0, said))
             try:

@@ -91,6 +91,13 @@ tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
                                   .holds = !half->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(half->set)};
 }
 
+bool tc_agent_half_is_slater(const tc_agent_half *half, const double *p) {
+    bool is_same = half->family->has_slater;
+    for (size_t c = 0; is_same && c < half->family->dim; c++)
+        is_same = p[c] == tc_coef_at(half->family->slater[c], 0);
+    return is_same;
+}
+
 void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper) {
     for (size_t c = 0; c < half->family->dim; c++) {
         lower[c] = tc_coef_at(half->family->lower[c], 0);

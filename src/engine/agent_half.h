@@ -25,6 +25,8 @@ typedef struct tc_agent_half_slater {
     bool has_point, holds;
 } tc_agent_half_slater;
 tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half);
+/* Whether p is that point. */
+bool tc_agent_half_is_slater(const tc_agent_half *half, const double *p);
 
 /* The agent's public box. */
 void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);

@@ -179,8 +179,8 @@ tc_refusal_code tc_hello_decode(const tc_frame *frame, tc_hello *hello) {
     if (hello->software_length > TC_MOST_SOFTWARE || frame->length != HELLO_FIXED + hello->software_length ||
         !is_printable(hello->software, hello->software_length))
         return TC_REFUSED_FRAME;
-    return hello->lowest_version <= TC_PROTOCOL && hello->highest_version >= TC_PROTOCOL ? TC_NOT_REFUSED
-                                                                                         : TC_REFUSED_VERSION;
+    return hello->lowest_version <= TC_PROTOCOL && hello->highest_version >= TC_FIRST_PROTOCOL ? TC_NOT_REFUSED
+                                                                                               : TC_REFUSED_VERSION;
 }
 
 /* ---- enrol: states, answer about the Slater point, epoch, name ---- */
@@ -300,7 +300,8 @@ tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) {
     memcpy(welcome->epoch.id, body + 64, TC_EPOCH_ID);
     if (welcome->epoch.number == 0)
         return TC_REFUSED_FRAME;
-    return welcome->version == TC_PROTOCOL ? TC_NOT_REFUSED : TC_REFUSED_VERSION;
+    return welcome->version >= TC_FIRST_PROTOCOL && welcome->version <= TC_PROTOCOL ? TC_NOT_REFUSED
+                                                                                    : TC_REFUSED_VERSION;
 }
 
 /* ---- enrolled ---- */
@@ -322,9 +323,11 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
                               .next = frame->round,
                               .states = tc_get_u32(body),
                               .exponent = (int32_t)tc_get_u32(body + 4),
-                              .method = method == 1 ? TC_WIRE_PUBLISHED : TC_WIRE_TACIT,
+                              .method = method == 1   ? TC_WIRE_PUBLISHED
+                                        : method == 2 ? TC_WIRE_TACIT
+                                                      : TC_WIRE_MOVED,
                               .rounds = tc_get_u64(body + 16)};
-    if (method < 1 || method > 2 || enrolled->next == 0 || enrolled->rounds > TC_FRAME_MOST_ROUND ||
+    if (method < 1 || method > 3 || enrolled->next == 0 || enrolled->rounds > TC_FRAME_MOST_ROUND ||
         enrolled->exponent < -1074 || enrolled->exponent > 1023)
         return TC_REFUSED_FRAME;
     return enrolled->slot >= TC_MOST_SLOTS ? TC_REFUSED_SLOT : TC_NOT_REFUSED;

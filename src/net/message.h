@@ -100,7 +100,8 @@ typedef enum tc_message {
 const char *tc_message_name(unsigned type);
 
 enum {
-    TC_PROTOCOL = 1, /* the version spoken here */
+    TC_FIRST_PROTOCOL = 1, /* the versions spoken here: 1, */
+    TC_PROTOCOL = 2,       /* and 2, which knows runs that end with a move */
     TC_MOST_SOFTWARE = 64,
     TC_MOST_NAME = 256,
     TC_MOST_REASON = 256,
@@ -203,12 +204,17 @@ tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) TC
 
 #define TC_WIRE_METHODS(X)                                                                                             \
     X(TC_WIRE_PUBLISHED, 1)                                                                                            \
-    X(TC_WIRE_TACIT, 2)
+    X(TC_WIRE_TACIT, 2)                                                                                                \
+    X(TC_WIRE_MOVED, 3) /* tacit, and the last answer is a move; version 2 */
 typedef enum tc_wire_method {
 #define X(code, number) code = number,
     TC_WIRE_METHODS(X)
 #undef X
 } tc_wire_method;
+/* The first version that knows it. */
+static inline uint16_t tc_wire_version(tc_wire_method method) { return method == TC_WIRE_MOVED ? 2 : 1; }
+/* Whether the result is an average; 0: not known yet. */
+static inline bool tc_wire_averages(unsigned method) { return method == TC_WIRE_TACIT || method == TC_WIRE_MOVED; }
 
 typedef struct tc_enrolled {
     uint32_t slot;
@@ -233,7 +239,7 @@ typedef struct tc_answer {
     uint32_t slot;
     uint64_t round;
     uint16_t flags;
-    double step, regularization;
+    double step, regularization; /* of a move: t, and 0 */
     uint32_t states;
 } tc_answer;
 /* p: p_i, `states` finite numbers. */

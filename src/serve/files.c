@@ -39,26 +39,26 @@ static bool add_file(EVP_MD_CTX *digest, const tc_model *model) {
 }
 
 /* Options may override the file. */
-static bool add_options(EVP_MD_CTX *digest, const tc_server_settings *settings) {
+static bool add_options(EVP_MD_CTX *digest, const tc_server_settings *settings, const tc_tacit_facts *method) {
     const tc_schedule *schedule = &settings->model->schedule;
     const double steps[] = {schedule->step, schedule->step_decay, schedule->regularization,
                             schedule->regularization_decay};
     const double none = -1, seed = settings->seed == NULL ? none : (double)*settings->seed;
     bool good = add_numbers(digest, &settings->dual_radius, 1) && add_numbers(digest, &seed, 1);
-    if (settings->method == NULL)
+    if (method == NULL)
         return good && add_numbers(digest, steps, sizeof steps / sizeof steps[0]);
-    const tc_margin_wish *margin = &settings->method->margin;
+    const tc_margin_wish *margin = &method->margin;
     const double wish[] = {margin->kind, margin->kind == TC_MARGIN_GIVEN ? margin->amount : none,
                            margin->kind == TC_MARGIN_AUTO ? margin->probability : none};
-    return good && add_numbers(digest, wish, sizeof wish / sizeof wish[0]) &&
-           add_numbers(digest, &settings->method->radius, 1);
+    return good && add_numbers(digest, wish, sizeof wish / sizeof wish[0]) && add_numbers(digest, &method->radius, 1) &&
+           (!method->moves || add_text(digest, "ends with a move"));
 }
 
-bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) {
+bool tc_server_terms(const tc_server_settings *settings, const tc_tacit_facts *method, unsigned char terms[TC_HASH]) {
     EVP_MD_CTX *digest = EVP_MD_CTX_new();
     bool good = digest != NULL && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
                 add_text(digest, "tacit terms 1") && add_file(digest, settings->model) &&
-                add_options(digest, settings) && EVP_DigestFinal_ex(digest, terms, NULL) == 1;
+                add_options(digest, settings, method) && EVP_DigestFinal_ex(digest, terms, NULL) == 1;
     EVP_MD_CTX_free(digest);
     return good;
 }

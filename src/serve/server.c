@@ -240,6 +240,7 @@ static tc_status sum_up(tc_server *s, tc_status status, tc_server_result *result
     result->multipliers = s->figures.multipliers;
     result->answer_multipliers = s->figures.answer_multipliers;
     result->feasibility = s->figures.feasibility;
+    result->method = s->method;
     return end == TC_RUN_ROLLED_BACK && status == TC_OK ? explain_rollback(s) : status;
 }
 

@@ -13,7 +13,8 @@ typedef struct tc_server_settings {
     const tc_model *model; /* the cloud's */
     const tc_derivatives *derivatives;
     const tc_plan *plan;
-    const tc_tacit_facts *method; /* NULL for the published method */
+    const tc_tacit_facts *method;        /* NULL for the published method */
+    const tc_tacit_facts *method_before; /* of a run that was begun before results were moved; NULL: it is the same */
     double dual_radius;
     bool needs_slater;
     const uint64_t *seed; /* NULL: noise from the system's random source */
@@ -60,8 +61,9 @@ typedef struct tc_server_result {
     bool was_told;                                  /* ... and every agent had the last answer */
     const double *multipliers, *answer_multipliers; /* NULL: no round yet */
     const tc_feasibility *feasibility;              /* NULL for none */
-    const char *names;                              /* agents that the end concerns; "" for none */
-    const char *reason;                             /* of a run that diverged; NULL: not known */
+    const tc_tacit_facts *method; /* of the run; NULL for the published method, or while it stood by */
+    const char *names;            /* agents that the end concerns; "" for none */
+    const char *reason;           /* of a run that diverged; NULL: not known */
     uint64_t held;
     bool is_logged; /* the messages are in the log already */
 } tc_server_result;
@@ -83,8 +85,9 @@ typedef struct tc_server {
     tc_arena *arena;
     const tc_server_settings *settings;
     tc_buffer *messages;
-    tc_figures figures; /* written under the lock of the rounds */
-    tc_figures shown;   /* what the pages read: a copy */
+    const tc_tacit_facts *method; /* of the journal's run: one of the two of the settings */
+    tc_figures figures;           /* written under the lock of the rounds */
+    tc_figures shown;             /* what the pages read: a copy */
     tc_reporter reporter;
     struct event_base *base;
     SSL_CTX *tls;
@@ -139,7 +142,8 @@ tc_status tc_server_keep_lease(tc_server *server) TC_MUST_USE;
 void tc_server_announce_pages(tc_server *server);
 
 /* SHA-256 of the problem file, its data, and the options that affect rounds but not noise. False: OpenSSL failed. */
-bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
+bool tc_server_terms(const tc_server_settings *settings, const tc_tacit_facts *method,
+                     unsigned char terms[TC_HASH]) TC_MUST_USE;
 
 /* Makes the cloud half for this round, from the journal's snapshot. */
 tc_status tc_server_make_cloud_half(tc_server *server, uint64_t first_round) TC_MUST_USE;

@@ -33,7 +33,7 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
         s->team = tc_team_new(s->arena, of->threads);
     tc_cloud_half_settings settings = {.dual_radius = of->dual_radius,
                                        .team = s->team,
-                                       .facts = of->method,
+                                       .facts = s->method,
                                        .first_round = first_round,
                                        .draws_ahead = true};
     tc_status status = make_random(s);
@@ -217,11 +217,12 @@ static tc_status set_aside(tc_server *s, const tc_journal_settings *settings) {
 
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
-    unsigned char terms[TC_HASH];
+    unsigned char terms[TC_HASH], before[TC_HASH];
     tc_journal_seen seen;
-    if (!tc_server_terms(of, terms))
+    if (!tc_server_terms(of, of->method, terms) || !tc_server_terms(of, of->method_before, before))
         return TC_INTERNAL;
     tc_journal_settings settings = tc_server_journal(s, terms);
+    settings.terms_before = of->method_before != NULL ? before : NULL;
     tc_status status = tc_journal_look(s->arena, &settings, s->messages, &seen);
     if (status != TC_OK)
         return status;
@@ -241,6 +242,8 @@ static tc_status open_journal(tc_server *s) {
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status != TC_OK)
         return status;
+    bool is_of_before = of->method_before != NULL && memcmp(tc_journal_run_of(s->journal)->terms, before, TC_HASH) == 0;
+    s->method = is_of_before ? of->method_before : of->method;
     s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
     s->figures.run_id = s->run_id;
     status = ask(s, of->at_start, s->run_id, tc_journal_last(s->journal)->round > 0);
@@ -255,14 +258,16 @@ static tc_status make_rounds(tc_server *s) {
                                    .epoch = s->epoch,
                                    .reporter = &s->reporter,
                                    .exponent = of->plan->state_exponent,
-                                   .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
+                                   .method = s->method == NULL  ? TC_WIRE_PUBLISHED
+                                             : s->method->moves ? TC_WIRE_MOVED
+                                                                : TC_WIRE_TACIT,
                                    .rounds = (uint64_t)of->plan->rounds,
                                    .late = of->late,
                                    .lanes = of->threads == 0 ? 1 : of->threads,
                                    .tick = of->tick,
                                    .end_patience = END_SECONDS,
                                    .is_plain = of->keys == NULL,
-                                   .needs_slater = of->needs_slater,
+                                   .needs_slater = of->needs_slater || (s->method != NULL && s->method->moves),
                                    .after_restore = of->after_restore && tc_journal_finished(s->journal) == 0,
                                    .before_first = before_first,
                                    .after_round = after_round,

@@ -106,7 +106,7 @@ static tc_frame next(tc_client *c) {
 static bool greet(tc_client *c) {
     static const char software[] = "tacit-end-to-end";
     unsigned char bytes[256];
-    tc_hello hello = {.lowest_version = TC_PROTOCOL,
+    tc_hello hello = {.lowest_version = TC_FIRST_PROTOCOL,
                       .highest_version = TC_PROTOCOL,
                       .software = software,
                       .software_length = sizeof software - 1};

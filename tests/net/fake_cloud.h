@@ -37,6 +37,8 @@ typedef struct fake {
     tc_agent_settings settings;
     tc_agent_steps steps[FAKE_AGENTS];
     bool steps_fail;
+    tc_wire_method method;
+    uint16_t version;
     uint64_t moved;                                                /* the last round that was told */
     int (*before)(struct fake *fake), (*after)(struct fake *fake); /* around the agent's turns */
 } fake;
@@ -60,6 +62,11 @@ static inline tc_agent_stepped fake_step(void *context, const tc_agent_answer *a
     for (size_t i = 0; i < FAKE_STATES; i++)
         next[i] = x[i] - answer->step * (answer->p[i] + answer->regularization * x[i]);
     return f->steps_fail ? TC_STEP_FAILED : TC_STEPPED;
+}
+
+static inline bool fake_holds(void *context, const double *p) {
+    (void)context;
+    return p[0] == 4 && p[1] == -8;
 }
 
 static inline void fake_moved(void *context, size_t agent, uint64_t round, const double *x) {
@@ -114,6 +121,8 @@ static inline void fake_begin(fake *f, bool tls, size_t agents) {
     f->connection = -1;
     f->epoch = (tc_epoch){.number = 1, .id = {9}};
     f->run = 0x11;
+    f->method = TC_WIRE_TACIT;
+    f->version = TC_PROTOCOL;
     fake_listen(f);
     for (size_t i = 0; i < FAKE_AGENTS; i++)
         f->steps[i] = (tc_agent_steps){.name = names[i],
@@ -121,6 +130,7 @@ static inline void fake_begin(fake *f, bool tls, size_t agents) {
                                        .context = f,
                                        .start = fake_start,
                                        .check_slater = fake_slater,
+                                       .holds = fake_holds,
                                        .step = fake_step};
     f->settings = (tc_agent_settings){.cloud = f->address,
                                       .state = keys_path(&f->k, "state"),
@@ -247,7 +257,7 @@ static inline void fake_expect_silence(fake *f) {
 
 static inline void fake_welcome(fake *f) {
     unsigned char bytes[TC_WELCOME_SIZE];
-    tc_welcome welcome = {.version = TC_PROTOCOL, .most_body = 1024, .epoch = f->epoch};
+    tc_welcome welcome = {.version = f->version, .most_body = 1024, .epoch = f->epoch};
     memset(welcome.run_id, f->run, TC_RUN_ID);
     memset(welcome.plan_hash, f->run + 1, TC_HASH);
     tc_welcome_encode(&welcome, bytes);
@@ -260,7 +270,7 @@ static inline void fake_enrolled(fake *f, uint32_t slot, uint64_t next) {
                             .next = next,
                             .states = FAKE_STATES,
                             .exponent = FAKE_EXPONENT,
-                            .method = TC_WIRE_TACIT,
+                            .method = f->method,
                             .rounds = FAKE_ROUNDS};
     tc_enrolled_encode(&enrolled, bytes);
     fake_send(f, bytes, sizeof bytes);

@@ -392,6 +392,80 @@ static void a_round_that_was_held_counts_with_the_state_that_the_cloud_had(void 
     fake_end(&f);
 }
 
+/* ---- the move ---- */
+
+static void send_move(fake *f, double t, double regularization, double first) {
+    unsigned char bytes[TC_FRAME_HEADER + 16 + 8 * FAKE_STATES];
+    tc_answer answer = {.round = FAKE_ROUNDS, .step = t, .regularization = regularization, .states = FAKE_STATES};
+    const double p[FAKE_STATES] = {first, -8};
+    tc_answer_encode(&answer, p, bytes);
+    fake_send(f, bytes, sizeof bytes);
+}
+
+static void begin_moved(fake *f) {
+    fake_begin(f, false, 1);
+    f->method = TC_WIRE_MOVED;
+    assert_int_equal(fake_open(f), TC_OK);
+    fake_greet(f);
+    (void)fake_expect_enrol(f, 0, 0);
+    fake_enrolled(f, 0, 1);
+    fake_expect_state(f, 0, 1);
+    fake_rounds(f, 1, FAKE_ROUNDS - 1);
+}
+
+static void the_last_answer_may_be_a_move(void **state) {
+    (void)state;
+    static const double moves[] = {0, 0.375, 1};
+    for (size_t i = 0; i < 3; i++) {
+        double x[FAKE_STATES], average[FAKE_STATES], t = moves[i];
+        fake f;
+        begin_moved(&f);
+        send_move(&f, t, 0, 4);
+        FAKE_UNTIL(&f, tc_agent_look(f.agent, 0).answered == FAKE_ROUNDS)
+        fake_state_of(FAKE_ROUNDS + 1, x, average);
+        for (size_t again = 0; again < 2; again++) { /* then from its state file */
+            tc_agent_view view = tc_agent_look(f.agent, 0);
+            for (size_t c = 0; c < FAKE_STATES; c++) {
+                double p = c == 0 ? 4 : -8, moved = t < 1 ? average[c] + t * (p - average[c]) : p;
+                assert_true(view.result[c] == moved && view.x[c] == moved);
+            }
+            tc_arena_free(f.arena);
+            assert_int_equal(fake_open(&f), TC_OK);
+            FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_DONE)
+        }
+        fake_end(&f);
+    }
+}
+
+static void a_move_that_is_none_is_refused(void **state) {
+    (void)state;
+    static const double wrong[][2] = {{-0.1, 0}, {1.1, 0}, {0.5, 0.1}};
+    fake f;
+    for (size_t i = 0; i < 3; i++) {
+        begin_moved(&f);
+        send_move(&f, wrong[i][0], wrong[i][1], 4);
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), "out of range"));
+        fake_end(&f);
+    }
+    begin_moved(&f);
+    send_move(&f, 0.5, 0, 5); /* not its Slater point */
+    FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_NO_SLATER);
+    assert_int_equal(tc_agent_look(f.agent, 0).answered, FAKE_ROUNDS - 1);
+    fake_end(&f);
+    fake_begin(&f, false, 1); /* version 1 knows no such method */
+    f.method = TC_WIRE_MOVED;
+    f.version = 1;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+    assert_non_null(strstr(tc_agent_message(f.agent), "method"));
+    fake_end(&f);
+}
+
 /* 0.55 / 2^-20 = 576716.8 and 0.1 / 2^-20 = 104857.6: the nearest lattice points lie outside of this box. */
 static void what_is_said_lies_within_the_public_box(void **state) {
     (void)state;
@@ -793,6 +867,8 @@ int main(void) {
         cmocka_unit_test(a_step_that_fails_is_the_agents_end_and_the_cloud_is_told),
         cmocka_unit_test(rounds_that_passed_without_the_agent_count_with_its_last_state),
         cmocka_unit_test(a_round_that_was_held_counts_with_the_state_that_the_cloud_had),
+        cmocka_unit_test(the_last_answer_may_be_a_move),
+        cmocka_unit_test(a_move_that_is_none_is_refused),
         cmocka_unit_test(what_is_said_lies_within_the_public_box),
         cmocka_unit_test(no_state_stays_where_it_went_out),
         cmocka_unit_test(leaving_is_said),

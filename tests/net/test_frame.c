@@ -122,9 +122,14 @@ static void a_hello_says_versions_and_software(void **state) {
     assert_int_equal(tc_hello_decode(&frame, &back), TC_NOT_REFUSED);
     assert_int_equal(back.highest_version, 3);
     assert_memory_equal(back.software, "probe 1", 7);
-    tc_put_u16(bytes + TC_FRAME_HEADER + 8, 2);
+    tc_put_u16(bytes + TC_FRAME_HEADER + 8, 3);
     assert_int_equal(tc_hello_decode(&frame, &back), TC_REFUSED_VERSION);
     tc_put_u16(bytes + TC_FRAME_HEADER + 8, 1);
+    tc_put_u16(bytes + TC_FRAME_HEADER + 10, 1);
+    assert_int_equal(tc_hello_decode(&frame, &back), TC_NOT_REFUSED);
+    tc_put_u16(bytes + TC_FRAME_HEADER + 10, 0);
+    assert_int_equal(tc_hello_decode(&frame, &back), TC_REFUSED_VERSION);
+    tc_put_u16(bytes + TC_FRAME_HEADER + 10, 3);
     bytes[size - 1] = '\n';
     assert_int_equal(tc_hello_decode(&frame, &back), TC_REFUSED_FRAME);
     bytes[size - 1] = '1';
@@ -245,6 +250,10 @@ static void what_the_cloud_says_is_read_back(void **state) {
     frame = cut(bytes, TC_ENROLLED_SIZE);
     assert_int_equal(tc_enrolled_decode(&frame, &e), TC_NOT_REFUSED);
     assert_true(e.next == 18 && e.exponent == -20 && e.method == TC_WIRE_TACIT && e.rounds == 100000 && e.states == 24);
+    tc_put_u64(bytes + TC_FRAME_HEADER + 8, 3);
+    assert_true(tc_enrolled_decode(&frame, &e) == TC_NOT_REFUSED && e.method == TC_WIRE_MOVED);
+    tc_put_u64(bytes + TC_FRAME_HEADER + 8, 4);
+    assert_int_equal(tc_enrolled_decode(&frame, &e), TC_REFUSED_FRAME);
 
     tc_note note = {.slot = 1, .round = 3, .code = TC_NOTE_LOST}, n;
     tc_note_encode(&note, bytes);

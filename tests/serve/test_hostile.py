@@ -437,7 +437,7 @@ class Hostile(unittest.TestCase):
                 ("no HELLO", False, wire.enrol(0, "a5", 2), wire.TURN, "a message out of turn"),
                 ("HELLO twice", True, wire.hello(), wire.TURN, None),
                 ("another magic", False, wire.hello(magic=b"tacit\n\n\0"), wire.BAD_FRAME, None),
-                ("later versions alone", False, wire.hello(2, 9), wire.VERSION, "no common version of the protocol"),
+                ("later versions alone", False, wire.hello(3, 9), wire.VERSION, "no common version of the protocol"),
                 ("a name that is not UTF-8", True, wire.enrol(0, b"a\xff5", 2), wire.BAD_FRAME, None),
                 ("a name with a line end", True, wire.enrol(0, "a5\n", 2), wire.BAD_FRAME, None),
                 ("no name", True, wire.enrol(0, "", 2), wire.BAD_FRAME, None),

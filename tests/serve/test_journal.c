@@ -237,6 +237,12 @@ static void a_journal_of_other_terms_is_refused(void **state) {
     assert_int_equal(o.status, TC_BAD_USAGE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "another file, seed, margin or schedule"));
     tc_arena_free(o.arena);
+    settings.terms_before = terms; /* those that an earlier version gave this run: it goes on, and keeps them */
+    o = open_with(settings, PLAN);
+    assert_int_equal(o.status, TC_OK);
+    assert_memory_equal(tc_journal_run_of(o.journal)->terms, terms, TC_HASH);
+    tc_arena_free(o.arena);
+    settings.terms_before = NULL;
     settings.terms = terms;
     o = open_with(settings, PLAN);
     assert_int_equal(o.status, TC_OK);

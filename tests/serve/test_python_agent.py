@@ -51,7 +51,7 @@ class ScriptedCloud:
         plain.settimeout(PATIENCE)
         link = wire.Link(self.context.wrap_socket(plain, server_side=True))
         greeting = link.expect(wire.HELLO)
-        assert (greeting.slot, greeting.round, greeting.lowest, greeting.highest) == (wire.NO_SLOT, 0, 1, 1)
+        assert (greeting.slot, greeting.round, greeting.lowest, greeting.highest) == (wire.NO_SLOT, 0, 1, 2)
         link.send(wire.welcome(epoch=epoch, run=run))
         return link
 
@@ -350,8 +350,8 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds ROUNDS }
 class AmongOthers(unittest.TestCase):
     """With agents in C and the real cloud: all states of all agents, and so the answer, have the bits of one process."""
 
-    def run_with(self, method, rounds, disturb):
-        with parties.Parties(PROBLEM.replace("ROUNDS", str(rounds)), options=["--method", method]) as place:
+    def run_with(self, method, rounds, disturb, *options):
+        with parties.Parties(PROBLEM.replace("ROUNDS", str(rounds)), options=["--method", method, *options]) as place:
             place.start_cloud(seed=11, trace=False)
             for name in place.names:
                 if name != "py":
@@ -363,6 +363,20 @@ class AmongOthers(unittest.TestCase):
             expected = place.in_process(seed=11)["x"]
             found = {name: result["x"] if name == "py" else result["x"][name] for name, result in place.results().items()}
             self.assertEqual(found, expected)
+            return summary
+
+    def test_a_run_that_ends_with_a_move(self):
+        def begin(place):
+            """First one that speaks version 1 alone, which knows no move."""
+            old = place.folder / "old.py"
+            old.write_text(PROGRAM.read_text().replace('"<HHH", 1, 2, 6', '"<HHH", 1, 1, 6'))
+            first = place.start_python("py", old)
+            self.assertEqual(first.wait(), 2)
+            self.assertIn("ends with a move", first.err)
+            place.start_python("py", PROGRAM)
+        summary = self.run_with("tacit", 60, begin, "--margin", "auto:0.99", "--adjacency", "one:1")
+        self.assertTrue(summary["margin"]["moves"] and summary["feasibility"]["shown"])
+        self.assertGreater(summary["feasibility"]["move"], 0)
 
     def test_gradient_steps(self):
         self.run_with("published", 50, lambda place: place.start_python("py", PROGRAM))

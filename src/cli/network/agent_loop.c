@@ -116,7 +116,7 @@ static void tell_beginning(tc_cli *cli, const tc_agent_view *view) {
     tc_buffer_printf(&cli->messages,
                      "tacit agent: %s: began at round %llu of %llu without its state file: ", view->name, first,
                      rounds);
-    if (view->method == TC_WIRE_TACIT)
+    if (tc_wire_averages(view->method))
         tc_buffer_printf(&cli->messages, "the result is an average of rounds %llu to %llu only", first, rounds);
     else
         tc_buffer_printf(&cli->messages, "the result is of a path that began there");

@@ -12,7 +12,7 @@ const char *tc_agent_output_outcome(const tc_agent_output *output) {
 }
 
 static const char *method_name(unsigned method) {
-    return method == TC_WIRE_TACIT ? "tacit" : method == TC_WIRE_PUBLISHED ? "published" : NULL;
+    return tc_wire_averages(method) ? "tacit" : method == TC_WIRE_PUBLISHED ? "published" : NULL;
 }
 
 /* ---- for people ---- */
@@ -38,8 +38,8 @@ static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
                             "It began with round %llu, without its state file: the result is %s, and not the "
                             "one that the cloud's figures are about.",
                             (unsigned long long)view->first_round,
-                            view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
-                                                          : "of a path that began there"),
+                            tc_wire_averages(view->method) ? "an average of the rounds from there on alone"
+                                                           : "of a path that began there"),
             2);
     if (view->clamped > 0)
         tc_options_wrap(out,

@@ -337,6 +337,7 @@ static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_outp
                                 .derivatives = setup->derivatives,
                                 .plan = output->plan,
                                 .method = output->method,
+                                .method_before = output->method_before,
                                 .dual_radius = setup->dual_radius,
                                 .needs_slater = setup->radius_origin == TC_RADIUS_GAPS,
                                 .seed = w->privacy.seeded ? &w->privacy.seed : NULL,
@@ -492,8 +493,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     }
     output.reason = find_refusal(cli, &w, &setup, output.plan);
     if (output.reason == NULL) {
-        w.privacy.margin.stays = true; /* agents elsewhere know of no move yet */
         status = tc_setup_method(&work, &setup, output.plan, w.privacy.margin, &output.method);
+        tc_margin_wish before = w.privacy.margin;
+        before.stays = true;
+        if (status == TC_OK && output.method != NULL && output.method->moves)
+            status = tc_setup_method(&work, &setup, output.plan, before, &output.method_before);
         if (status != TC_OK)
             return status;
         tc_budgets_add_file(&w.privacy.budgets, setup.model);

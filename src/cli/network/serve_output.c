@@ -105,7 +105,8 @@ void tc_serve_output_json(const tc_serve_output *output, tc_json *json) {
         tc_json_string(json, NULL, output->insecure[i]);
     tc_json_close_array(json);
     tc_json_string(json, "method", tc_method_word(output->plan->method));
-    tc_margin_json(output->method, json);
+    tc_margin_json(output->result != NULL && output->result->method != NULL ? output->result->method : output->method,
+                   json);
     if (output->result != NULL)
         json_served(output, json);
     tc_json_open_object(json, "plan");

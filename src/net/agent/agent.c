@@ -439,7 +439,7 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .rounds = record->rounds,
                            .method = record->method,
                            .x = record->x,
-                           .result = record->method == TC_WIRE_TACIT ? record->average : record->x,
+                           .result = tc_wire_averages(record->method) ? record->average : record->x,
                            .clamped = slot->clamped,
                            .held = slot->held,
                            .path = tc_state_file_path(slot->file),

@@ -50,6 +50,8 @@ typedef struct tc_agent_steps {
     /* x(1). False: there is none. */
     bool (*start)(void *context, double *x);
     tc_slater_answer (*check_slater)(void *context);
+    /* Whether p lies in the agent's own set: the point that a run's last answer moves the result to. */
+    bool (*holds)(void *context, const double *p);
     /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
     tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
 } tc_agent_steps;
@@ -170,7 +172,7 @@ typedef struct tc_agent_view { /* of one agent; valid until the next call */
     uint64_t answered, rounds; /* rounds 0: not known yet */
     unsigned method;           /* of tc_wire_method; 0: not known yet */
     const double *x;           /* x(answered + 1) */
-    const double *result;      /* the average in the method `tacit`, else x */
+    const double *result;      /* the average in the method `tacit`, moved at the end where the run says so; else x */
     uint64_t clamped, held;    /* rounds of this process that the cloud flagged so */
     const char *path;          /* of its state file */
     const char *run;           /* 32 hexadecimal digits; NULL: not known yet */

@@ -208,6 +208,19 @@ static bool start(void *context, double *x) {
 
 static tc_slater_answer check_slater(void *context) { return ((const caller *)context)->given.slater; }
 
+static const double MEMBERSHIP = 1e-9; /* relative to a side of the box */
+
+static bool holds(void *context, const double *p) {
+    const tc_agent_callbacks *given = &((caller *)context)->given;
+    double *nearest = ((caller *)context)->solver.work;
+    bool good = given->slater == TC_SLATER_YES;
+    memcpy(nearest, p, given->states * sizeof(double));
+    good = good && given->functions.project(given->functions.context, nearest);
+    for (size_t i = 0; good && i < given->states; i++)
+        good = fabs(nearest[i] - p[i]) <= MEMBERSHIP * (given->upper[i] - given->lower[i]);
+    return good;
+}
+
 /* Proj[ x - step ((gradient + p) + regularization x) ], as engine/agents.h has it. */
 static bool gradient_step(caller *c, const tc_agent_answer *answer, const double *x, double *next) {
     const tc_agent_callbacks *given = &c->given;
@@ -272,6 +285,7 @@ tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc
                               .context = c,
                               .start = start,
                               .check_slater = check_slater,
+                              .holds = holds,
                               .step = step};
     return TC_OK;
 }

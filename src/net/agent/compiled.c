@@ -18,6 +18,8 @@ static tc_slater_answer check_slater(void *context) {
     return !found.has_point ? TC_SLATER_UNASKED : found.holds ? TC_SLATER_YES : TC_SLATER_NO;
 }
 
+static bool holds(void *context, const double *p) { return tc_agent_half_is_slater(context, p); }
+
 static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
     tc_answer_scalars scalars = {.step = answer->step, .regularization = answer->regularization};
     tc_method method = answer->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
@@ -56,6 +58,7 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
                               .has_kinks = tc_agent_half_has_kinks(device),
                               .start = start,
                               .check_slater = check_slater,
+                              .holds = holds,
                               .step = step};
     return TC_OK;
 }

@@ -20,7 +20,7 @@ static unsigned char *room(tc_agent *agent, size_t size) {
 void tc_agent_say_hello(tc_agent *agent) {
     const char *software = agent->settings.software == NULL ? "tacit" : agent->settings.software;
     size_t length = strlen(software);
-    tc_hello hello = {.lowest_version = TC_PROTOCOL,
+    tc_hello hello = {.lowest_version = TC_FIRST_PROTOCOL,
                       .highest_version = TC_PROTOCOL,
                       .software = software,
                       .software_length = length < TC_MOST_SOFTWARE ? length : TC_MOST_SOFTWARE};
@@ -267,7 +267,8 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
             "the cloud runs method published, whose Assumption 1 asks for a smooth objective, and that of agent "
             "%s has kinks: method tacit takes it",
             slot->steps.name);
-    else if (enrolled.rounds == 0 || enrolled.next > enrolled.rounds + 1 ||
+    else if (enrolled.rounds == 0 || tc_wire_version(enrolled.method) > agent->welcome.version ||
+             enrolled.next > enrolled.rounds + 1 ||
              (record->rounds > 0 && (record->rounds != enrolled.rounds || record->method != enrolled.method)))
         broken(agent, "rounds or method that are not this run's");
     else
@@ -275,6 +276,15 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
 }
 
 /* ---- answer ---- */
+
+static tc_method method_of(const tc_agent_record *record) {
+    return tc_wire_averages(record->method) ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
+}
+
+/* The answer of this round moves the result: its step is t, and its p the public Slater point. */
+static bool is_move(const tc_agent_record *record, uint64_t round) {
+    return record->method == TC_WIRE_MOVED && round == record->rounds;
+}
 
 /* average += weight (x - average), with the x that the cloud used in that round, so that the cloud's slow filter is
  * this average plus noise. In a held round the cloud used an earlier state than the one sent for it. If several rounds
@@ -297,17 +307,16 @@ static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, boo
         first = round - MOST_MISSED;
     memcpy(agent->next_average, record->average, states * sizeof(double));
     for (uint64_t k = first; k <= round; k++) {
-        double weight = tc_result_weight(record->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
-                                         k - record->unknown);
+        double weight = tc_result_weight(method_of(record), k - record->unknown);
         for (size_t i = 0; i < states; i++)
             agent->next_average[i] += weight * (slot->used[i] - agent->next_average[i]);
     }
 }
 
-static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
-    tc_agent_record *record = &slot->record;
-    size_t size = slot->steps.states * sizeof(double);
-    tc_agent_answer told = {.method = record->method == TC_WIRE_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
+/* x(k+1) and the average into next and next_average. False: the agent is over. */
+static bool step_from(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
+    const tc_agent_record *record = &slot->record;
+    tc_agent_answer told = {.method = method_of(record) == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
                             .step = answer->step,
                             .regularization = answer->regularization,
                             .p = agent->p};
@@ -319,9 +328,34 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
                             : "the step of agent %.100s in round %llu was not finite, though no function failed",
                         slot->steps.name, (unsigned long long)answer->round);
         tc_agent_say_leave(agent, (uint32_t)slot->number);
-        return;
+        return false;
     }
     average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
+    return true;
+}
+
+/* The last round: no step, and the moved average is both. */
+static bool move_result(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
+    if (!slot->steps.holds(slot->steps.context, agent->p)) {
+        tc_agent_finish(agent, slot, TC_AGENT_NO_SLATER,
+                        "the cloud moves the result to a point that is not the Slater point of agent %.100s or not in "
+                        "its set: are both files of the same tacit split?",
+                        slot->steps.name);
+        tc_agent_say_leave(agent, (uint32_t)slot->number);
+        return false;
+    }
+    average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
+    for (size_t i = 0; i < slot->steps.states; i++)
+        agent->next[i] = agent->next_average[i] = tc_moved(agent->next_average[i], answer->step, agent->p[i]);
+    return true;
+}
+
+static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
+    tc_agent_record *record = &slot->record;
+    size_t size = slot->steps.states * sizeof(double);
+    bool goes_on = is_move(record, answer->round) ? move_result(agent, slot, answer) : step_from(agent, slot, answer);
+    if (!goes_on)
+        return;
     memcpy(record->x, agent->next, size);
     memcpy(record->average, agent->next_average, size);
     OPENSSL_cleanse(agent->next, size);
@@ -334,6 +368,14 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
     say_state(agent, slot);
 }
 
+static bool is_in_range(const tc_agent_record *record, const tc_answer *answer) {
+    if (answer->round > record->rounds)
+        return false;
+    if (is_move(record, answer->round))
+        return answer->step >= 0 && answer->step <= 1 && answer->regularization == 0;
+    return answer->step > 0 && answer->regularization >= 0;
+}
+
 static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *frame) {
     tc_answer answer;
     tc_refusal_code wrong = tc_answer_decode(frame, (uint32_t)slot->steps.states, &answer, agent->p);
@@ -341,7 +383,7 @@ static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fr
         broken(agent, tc_refusal_text(wrong));
     else if (!slot->is_enrolled)
         broken(agent, "an answer for an agent that is not enrolled");
-    else if (!(answer.step > 0) || !(answer.regularization >= 0) || answer.round > slot->record.rounds)
+    else if (!is_in_range(&slot->record, &answer))
         broken(agent, "an answer with a step, regularization or round out of range");
     else if (answer.round > slot->record.answered) { /* else it was sent again, and the agent has used it */
         agent->oddities += slot->clamped == 0 && (answer.flags & TC_ANSWER_CLAMPED) != 0;

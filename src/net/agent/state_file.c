@@ -82,7 +82,7 @@ static bool is_sane(const tc_agent_record *record) {
     bool enrolled = record->rounds > 0;
     return record->rounds <= TC_FRAME_MOST_ROUND && record->answered <= record->rounds &&
            record->unknown <= record->rounds &&
-           (enrolled ? record->method == TC_WIRE_PUBLISHED || record->method == TC_WIRE_TACIT : record->method == 0) &&
+           (enrolled ? record->method == TC_WIRE_PUBLISHED || tc_wire_averages(record->method) : record->method == 0) &&
            (record->epoch.number != 0 || are_zero(record->epoch.id, TC_EPOCH_ID));
 }
 

@@ -33,7 +33,8 @@ typedef struct tc_agent_record {
     uint64_t unknown; /* in rounds 1 .. unknown the agent's state is not known: its state file was lost */
     unsigned method;  /* of tc_wire_method, or 0 */
     double *x;        /* x(answered + 1) */
-    double *average;  /* of x(unknown + 1) .. x(answered), weighted: the result in the method `tacit` */
+    double *average;  /* of x(unknown + 1) .. x(answered), weighted: the result in the method `tacit`; after a move the
+                         moved one */
 } tc_agent_record;
 
 size_t tc_agent_record_size(size_t states);

@@ -52,6 +52,7 @@ typedef struct tc_journal_backend {
 extern const tc_journal_backend tc_journal_sqlite, tc_journal_postgres;
 
 struct tc_journal {
+    const unsigned char *terms_before; /* of the settings, while it is opened */
     const tc_journal_backend *backend;
     void *store; /* the backend's own */
     tc_arena *arena;

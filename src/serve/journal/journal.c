@@ -134,7 +134,9 @@ tc_status tc_journal_check_owner(tc_journal *journal, const tc_journal_run *want
                             tc_hexadecimal_new(journal->arena, journal->run.plan_hash, TC_HASH),
                             tc_hexadecimal_new(journal->arena, wanted->plan_hash, TC_HASH)),
             messages);
-    if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
+    bool is_of_before =
+        journal->terms_before != NULL && memcmp(journal->run.terms, journal->terms_before, TC_HASH) == 0;
+    if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0 && !is_of_before)
         return complain_owner(
             journal, "it belongs to a run of another file, seed, margin or schedule, or a data file has changed",
             messages);
@@ -166,12 +168,16 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
     memcpy(wanted.plan_hash, plan_hash, TC_HASH);
     if (settings->terms != NULL)
         memcpy(wanted.terms, settings->terms, TC_HASH);
-    *opened = (tc_journal){.arena = arena, .backend = backend_of(settings), .durability = settings->durability};
+    *opened = (tc_journal){.arena = arena,
+                           .backend = backend_of(settings),
+                           .durability = settings->durability,
+                           .terms_before = settings->terms_before};
     tc_arena_on_free(arena, close_journal, opened);
     opened->digest = EVP_MD_CTX_new();
     if (opened->digest == NULL || EVP_DigestInit_ex(opened->digest, EVP_sha256(), NULL) != 1)
         tc_raise(arena, TC_NO_MEMORY);
     tc_status status = opened->backend->open(opened, settings, &wanted, made, messages);
+    opened->terms_before = NULL;
     *journal = status == TC_OK ? opened : NULL;
     return status;
 }

@@ -38,9 +38,10 @@ typedef struct tc_journal_settings {
     tc_journal_key *key; /* of a journal in a database; NULL: none, which only one that was begun without can do */
     double lease;        /* seconds, in a database; 0: TC_JOURNAL_LEASE */
     tc_durability durability;
-    const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
-    const char *vfs;            /* for tests: SQLite's file system; NULL: the default */
-    unsigned log_pages;         /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
+    const unsigned char *terms;        /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
+    const unsigned char *terms_before; /* those that an earlier version gave the same run; NULL: none */
+    const char *vfs;                   /* for tests: SQLite's file system; NULL: the default */
+    unsigned log_pages;                /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
 
 enum { TC_JOURNAL_LOG_PAGES = 1000, TC_JOURNAL_LEASE = 5, TC_INPUT_MAC = 32 };

@@ -480,9 +480,14 @@ static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     }
     const tc_journal_run *run = tc_journal_run_of(r->settings.journal);
     uint32_t most = 8 * r->enrolment->most_states;
-    tc_welcome welcome = {.version = TC_PROTOCOL,
-                          .most_body = most > TC_MOST_CONTROL ? most : TC_MOST_CONTROL,
-                          .epoch = r->settings.epoch};
+    uint16_t version = hello.highest_version < TC_PROTOCOL ? hello.highest_version : TC_PROTOCOL;
+    if (version < tc_wire_version(r->settings.method)) {
+        tc_party_end(r->enrolment, party, TC_REFUSED_VERSION,
+                     "this run ends with a move towards the Slater point, which version 2 of the protocol knows");
+        return;
+    }
+    tc_welcome welcome = {
+        .version = version, .most_body = most > TC_MOST_CONTROL ? most : TC_MOST_CONTROL, .epoch = r->settings.epoch};
     memcpy(welcome.run_id, run->run_id, TC_RUN_ID);
     memcpy(welcome.plan_hash, run->plan_hash, TC_HASH);
     party->has_greeted = true;
