@@ -63,7 +63,8 @@ static tc_status take_published(tc_api_call *call) {
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE)
         return tc_work_refuse(&call->work,
                               "the theorem is about the published method, and what is proved about the method tacit is "
-                              "no bound of its error: leave out the method tacit and the margin");
+                              "no bound of its error, since its steps follow what is released (docs/proofs/method.md, "
+                              "section 6): leave out the method tacit and the margin");
     if (wishes->plan.hold_cap > 0)
         return tc_work_refuse(&call->work, "the theorem is about rounds that wait for every agent: leave out holds");
     wishes->plan.method = TC_METHOD_PUBLISHED;

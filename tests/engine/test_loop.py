@@ -1,5 +1,6 @@
-"""Stability of the linearised loop of the method `tacit` (docs/proofs/method.md, section 4): the criterion in closed form
-against roots, and whole loops whose parts do not commute against eigenvalues. Fixed seeds."""
+"""The loop of the method `tacit`. Linearised (docs/proofs/method.md, section 4): the criterion in closed form against
+roots, and whole loops whose parts do not commute against eigenvalues. With steps that are held (section 6): the identity,
+and the bound in the mean against simulated loops. Fixed seeds."""
 # labels: once
 
 import unittest
@@ -104,6 +105,128 @@ class Loops(unittest.TestCase):
             self.assertLess(max(abs(values)), 1 + 1e-9)
             at_one = abs(values - 1) < 1e-9
             self.assertLessEqual(max(abs(values[~at_one]), default=0), 1)
+
+
+def largest_kappa(lag, left=0.75):
+    return (1 + np.sqrt(left * lag)) ** 2 / ((1 + lag) * (1 + 2 * lag))
+
+
+class Held:
+    """Minimise sum |x - a| / 2 + (x - c)^2 on [0, 1]^n with J x <= b, in loops with steps p, q and beta."""
+
+    modulus = 2.0
+
+    def __init__(self, random, n, m):
+        self.J = random.uniform(-0.4, 1, (m, n))
+        self.a, self.c = random.uniform(0, 1, n), random.uniform(0.5, 1.5, n)
+        self.b = self.J @ np.full(n, 0.3) + random.uniform(0.05, 0.4, m)
+        self.radius = 30.0
+
+    def proximal(self, x, price, p):
+        weight = 1 / p + self.modulus
+        smooth = (x / p + self.modulus * self.c - price) / weight - self.a
+        return np.clip(self.a + np.sign(smooth) * np.maximum(abs(smooth) - 0.5 / weight, 0), 0, 1)
+
+    def project(self, mu):
+        """Onto mu >= 0, sum <= radius."""
+        low, high = 0.0, max(mu.max(), 0) + 1
+        if np.maximum(mu, 0).sum() <= self.radius:
+            return np.maximum(mu, 0)
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.maximum(mu - middle, 0).sum() > self.radius else (low, middle)
+        return np.maximum(mu - high, 0)
+
+    def run(self, p, q, beta, rounds, noise):
+        """Every round: x, mu, and the subgradients that its steps have taken."""
+        theta = 1 + 2 * (1 - beta) / beta
+        x, y, mu = np.full(len(self.c), 0.9), np.full(len(self.c), 0.9), np.zeros(len(self.b))
+        for k in range(rounds):
+            y = y + beta * (x + noise[k] - y)
+            wanted = mu + q * (self.J @ y - self.b)
+            moved = self.project(wanted)
+            led = moved + theta * (moved - mu)
+            after = self.proximal(x, self.J.T @ led, p)
+            slope, normal = -(after - x) / p - self.J.T @ led, (wanted - moved) / q
+            x, mu = after, moved
+            yield x, mu, slope, normal
+
+    def bound(self, p, q, beta, noise_square, share):
+        """B share + C q W; share is c_K / sum c_k. The filter begins without noise."""
+        lag, v = (1 - beta) / beta, beta / (2 - beta)
+        gamma, norm = (1 + lag) * (1 + 2 * lag), np.linalg.norm(self.J, 2)
+        wide, wide_mu = np.sqrt(len(self.c)), self.radius * np.sqrt(2)
+        ends = np.maximum(abs(np.maximum(self.J, 0).sum(axis=1) - self.b), abs(np.minimum(self.J, 0).sum(axis=1) - self.b))
+        most = np.linalg.norm(ends)
+        B = ((1 + beta + beta**2) * wide**2 / (2 * p) + wide_mu**2 / (2 * q) + 2 * norm * wide * wide_mu / beta
+             + 2 * gamma * q * (most**2 + v * noise_square) + lag * wide_mu * (most + 2 * np.sqrt(v * noise_square)))
+        return B * share + (2 - beta) * (1 + beta + 2 * beta * v) * q * noise_square
+
+
+class Mean(unittest.TestCase):
+    def test_the_identity_and_what_it_leaves(self):
+        random = np.random.default_rng(5)
+        for _ in range(2000):
+            n, m = random.integers(1, 5, 2)
+            beta = random.uniform(0.01, 1)
+            h = (1 - beta) / beta
+            theta, gamma, s = 1 + 2 * h, (1 + h) * (1 + 2 * h), 1 / (1 + np.sqrt(0.75 * h))
+            K = random.standard_normal((m, n))
+            K *= np.sqrt(largest_kappa(h) * random.choice([0.01, 0.5, 1])) / np.linalg.norm(K, 2)
+            X, X1, before, e, e_before = random.standard_normal((5, n))
+            M, M1, M_before = random.standard_normal((3, m))
+            y = (1 - beta) * before + beta * X
+            y1 = (1 - beta) * y + beta * X1
+            step, step1, delta, delta1 = M - M_before, M1 - M, y - before, y1 - y
+            slope1 = -(X1 - X) - K.T @ (M1 + theta * step1)
+            normal, normal1 = -step + K @ (before + e_before), -step1 + K @ (y + e)
+            phi = slope1 @ X1 + normal1 @ M1 + (h + gamma) * normal1 @ step1 - gamma * normal @ step1
+
+            def V(X, M, y, step, delta):
+                return (X @ X / 2 + M @ M / 2 + (1 + h) * M @ K @ y + gamma * step @ step / 2 + s * gamma * step @ K @ delta
+                        + (1 + h) * delta @ delta / 2)
+
+            turn, bend = step1 - step, delta1 - delta
+            R = (0.5 + h) * step1 @ step1 + (1 - s) * gamma * step1 @ K @ bend + h * (1 + h) * bend @ bend / 2
+            S = gamma * turn @ turn / 2 - s * gamma * turn @ K @ delta + delta @ delta / 2
+            xi = K @ e @ M1 + h * (K @ e) @ step1 + gamma * (K @ (e - e_before)) @ step1
+            other = V(X, M, y, step, delta) - V(X1, M1, y1, step1, delta1) - R - S + xi
+            self.assertLess(abs(phi - other), 1e-9 * (1 + gamma) * (1 + abs(phi)))
+            self.assertGreaterEqual(R, (0.5 + h) / 4 * step1 @ step1 - 1e-9 * gamma)
+            self.assertGreaterEqual(S, -1e-9 * gamma)
+
+    def test_where_the_condition_holds_for_every_jacobian(self):
+        for d, holds in ((0.27, True), (0.28, False), (0.1, True), (0.01, True), (1, False)):
+            self.assertEqual(0.81 * d**2 <= largest_kappa(3 / d - 1), holds, d)
+        self.assertGreater(largest_kappa(2), 0.40 * 0.81)
+
+    def test_simulated_loops_are_within_the_bound(self):
+        random, closest = np.random.default_rng(6), 0
+        for trial in range(4):
+            problem = Held(random, *random.integers(2, 5, 2))
+            beta, deviation, rounds = (1, 0.3, 0.1, 0.03)[trial], random.choice([0.02, 0.3]), 1500
+            kappa = 0.9 * largest_kappa((1 - beta) / beta) / np.linalg.norm(problem.J, 2) ** 2
+            balance = 5.0
+            p, q = np.sqrt(kappa) / balance, np.sqrt(kappa) * balance
+            still = np.zeros((15000, len(problem.c)))
+            for x_best, mu_best, _, _ in problem.run(p, q, beta, len(still), still):
+                pass
+            slope_best, normal_best = -problem.J.T @ mu_best, problem.J @ x_best - problem.b
+            self.assertLess(max(normal_best.max(), abs(mu_best @ normal_best)), 1e-6)
+            weights, found = np.arange(1.0, rounds + 1) * np.arange(2.0, rounds + 2), []
+            for _ in range(4):
+                noise = deviation * random.standard_normal((rounds, len(problem.c)))
+                total = 0
+                for k, (x, mu, slope, normal) in enumerate(problem.run(p, q, beta, rounds, noise)):
+                    gap = (slope - slope_best) @ (x - x_best) + (normal - normal_best) @ (mu - mu_best)
+                    self.assertGreaterEqual(gap, problem.modulus * (x - x_best) @ (x - x_best) - 1e-5)
+                    total += weights[k] * gap
+                found.append(total / weights.sum())
+            noise_square = deviation**2 * (problem.J**2).sum()
+            bound = problem.bound(p, q, beta, noise_square, weights[-1] / weights.sum())
+            self.assertLess(np.mean(found), bound)
+            closest = max(closest, np.mean(found) / bound)
+        self.assertGreater(closest, 1e-3)  # the bound is large, but not without relation to what it bounds
 
 
 if __name__ == "__main__":
