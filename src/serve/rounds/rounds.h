@@ -127,7 +127,7 @@ void tc_rounds_journal_failed(tc_rounds *rounds);
 void tc_rounds_lock(tc_rounds *rounds);
 void tc_rounds_unlock(tc_rounds *rounds);
 
-/* ---- Shared by rounds.c, enrol.c and answers.c ---- */
+/* ---- Shared by rounds.c, frames.c, enrol.c and answers.c ---- */
 
 enum { TC_MOST_NAMES = 512 };
 
@@ -167,6 +167,17 @@ struct tc_rounds {
 
 static inline bool tc_rounds_has_answer(const tc_rounds *r) { return r->last > 0 && r->last + 1 == r->open; }
 
+/* The open round lacks this agent's state. */
+static inline bool tc_rounds_misses(const tc_rounds *r, const tc_seat *seat) {
+    return seat->taken != r->open && seat->held != r->open;
+}
+
+static inline bool tc_rounds_may_release(const tc_rounds *r) {
+    return !r->is_over && r->half != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
+/* All states have come: releases, commits and answers, now or at the next tick. */
+void tc_rounds_complete(tc_rounds *r, tc_lane *lane);
 /* Logs why the journal could not be written for this round. */
 void tc_rounds_log_journal(tc_rounds *r, uint64_t round);
 /* A lane's thread begins and ends something that takes the lock. The main loop's thread then does its errands. */
