@@ -2,6 +2,7 @@
  * vectors and matrices. Objects are never unpickled: such a file is refused. */
 #include "model/npy.h"
 
+#include "base/ranks/ranks.h"
 #include "model/csv.h"
 
 #include <errno.h>
@@ -24,16 +25,18 @@ static void close_file(void *what) {
     file->descriptor = -1;
 }
 
-TC_PRINTF(2, 3)
-static bool refuse(tc_npy *npy, const char *format, ...) {
+bool tc_npy_refuse(const tc_npy *npy, const char *format, ...) {
     char text[600];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tc_error(npy->diagnostics, npy->source->span, "'%s' %s", npy->source->path, text);
+    tc_error(npy->diagnostics, npy->source->span, "'%s'%s", npy->source->path, text);
     return false;
 }
+
+/* What the file is or has. */
+#define refuse(npy, ...) tc_npy_refuse((npy), " " __VA_ARGS__)
 
 static bool cannot_read(tc_npy *npy, int code) {
     tc_error(npy->diagnostics, npy->source->span, "cannot read '%s': %s", npy->source->path, strerror(code));
@@ -328,10 +331,30 @@ static bool open_and_check(tc_npy *npy) {
     return check_size(npy);
 }
 
-/* Of the same length and header on all ranks. */
+/* Each rank reads the rows that it holds, but all must have the same file: so all of it is compared. */
+static bool hash_body(tc_npy *npy) {
+    unsigned char *block = TC_NEW(npy->arena, unsigned char, BLOCK);
+    uint64_t hash = npy->hash;
+    for (size_t at = npy->data; at < npy->size; at += BLOCK) {
+        size_t length = npy->size - at < BLOCK ? npy->size - at : BLOCK, padded = (length + 7) / 8 * 8;
+        if (!read_at(npy, at, length, block))
+            return false;
+        memset(block + length, 0, padded - length);
+        for (size_t i = 0; i < padded; i += 8) {
+            uint64_t word;
+            memcpy(&word, block + i, sizeof word);
+            hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+            hash ^= hash >> 32;
+        }
+    }
+    npy->hash = hash;
+    return true;
+}
+
+/* The same file on all ranks. */
 bool tc_npy_open(tc_npy *npy) {
     tc_told before = tc_told_so_far(npy->diagnostics);
-    bool good = open_and_check(npy);
+    bool good = open_and_check(npy) && (!tc_ranks_several() || hash_body(npy));
     tc_file_facts facts = {good, npy->size, npy->shape[0], npy->hash};
     return tc_same_file(npy->diagnostics, before, npy->source->span, npy->source->path, facts) && good;
 }
@@ -436,9 +459,9 @@ static double *transposed(tc_arena *arena, const double *numbers, size_t rows, s
 
 static bool read_matrix(tc_npy *npy, double **numbers) {
     if (npy->is_structured || !npy->fields[0].is_number)
-        return refuse(npy, npy->is_structured
-                               ? "holds a table (an array with named fields); a parameter is a plain array"
-                               : "holds text; a parameter is an array of numbers");
+        return refuse(npy, "holds %s",
+                      npy->is_structured ? "a table (an array with named fields); a parameter is a plain array"
+                                         : "text; a parameter is an array of numbers");
     size_t rows = npy->shape[0], columns = npy->shape[1], count = rows * columns;
     if (count == 0)
         return refuse(npy, "holds no numbers");

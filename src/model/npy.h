@@ -22,7 +22,7 @@ typedef struct tc_npy {
     size_t size;              /* bytes of the file */
     const char *at;           /* in the header */
     size_t data;              /* where the numbers begin */
-    uint64_t hash;            /* of the header */
+    uint64_t hash;            /* of the header; on several ranks, of the whole file */
     bool is_structured, is_fortran;
     size_t shape[2], dimensions;
     tc_npy_field *fields;
@@ -30,6 +30,8 @@ typedef struct tc_npy {
     size_t row_bytes; /* of a row, or of one number of a plain array */
 } tc_npy;
 
+/* Reports what is wrong after the file's name. Returns false. */
+bool tc_npy_refuse(const tc_npy *npy, const char *format, ...) TC_PRINTF(2, 3);
 /* Reads and checks the header. false after a reported error. */
 bool tc_npy_open(tc_npy *npy);
 void tc_npy_close(tc_npy *npy);

@@ -17,16 +17,8 @@ typedef struct npy_reading {
     char *name; /* room for one */
 } npy_reading;
 
-TC_PRINTF(2, 3)
-static bool wrong(npy_reading *r, const char *format, ...) {
-    char text[600];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    tc_error(r->npy.diagnostics, r->npy.source->span, "'%s': %s", r->npy.source->path, text);
-    return false;
-}
+/* What is wrong in the file. */
+#define wrong(r, ...) tc_npy_refuse(&(r)->npy, ": " __VA_ARGS__)
 
 /* ---- columns ------------------------------------------------------------------------------------------------------
  */

@@ -163,7 +163,8 @@ tc_status tc_server_set_events(tc_server *s) {
 static void log_end(tc_server *s, tc_run_end end, tc_status status, const char *names) {
     tc_logbook *log = s->settings->log;
     uint64_t last = tc_rounds_last(s->rounds);
-    if (status != TC_OK && s->was_forbidden)
+    bool is_explained = status == TC_CANNOT_WRITE && tc_journal_is_broken(s->journal); /* in the messages */
+    if (status != TC_OK && (s->was_forbidden || is_explained))
         return;
     if (status != TC_OK)
         TC_LOG(log, TC_EVENT_FAILED, tc_log_round(last), tc_log_why(tc_status_text(status)));

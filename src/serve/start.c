@@ -373,10 +373,10 @@ static tc_status take_journal(tc_server *s, bool *is_over) {
 
 /* Of clouds that stand by one is faster, and the others go on waiting. */
 static tc_status take_journal_in_turn(tc_server *s) {
-    tc_buffer *messages = s->messages;
+    tc_buffer *messages = s->messages, attempt = tc_buffer_new(s->arena, 1 << 16);
     for (;;) {
         bool is_over;
-        tc_buffer attempt = tc_buffer_new(s->arena, 1 << 16);
+        attempt.length = 0; /* one buffer, however often it is tried */
         s->messages = &attempt;
         tc_status status = take_journal(s, &is_over);
         s->messages = messages;

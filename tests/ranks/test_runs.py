@@ -117,7 +117,13 @@ class Runs(unittest.TestCase):
         """Not into a terminal: the same text. Without --no-reference a line says that it is taken."""
         words = ("run", "curved.tacit", "--seed", "3", "--threads", "1", "--rounds", "4")
         one, many = self.one(*words, "--no-reference"), self.many(2, *words)
+        self.assertIn("tacit run: 2 ranks worked; ", many.stderr)
         self.assertIn("--no-reference is taken", many.stderr)
+        many = self.many(2, *words, "--no-reference")
+        self.assertEqual(many.stderr.count("tacit run: 2 ranks worked\n"), 1)
+        refused = self.many(2, "run", "curved.tacit", "--seed", "3", "--threads", "1", "--mechanism", "laplace", "--epsilon", "1e-300")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertNotIn("ranks worked", refused.stderr)
         lines = [[line for line in done.stdout.splitlines() if " s" not in line] for done in (one, many)]
         self.assertEqual(lines[1], lines[0])
 

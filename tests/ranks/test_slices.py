@@ -267,6 +267,21 @@ class Slices(unittest.TestCase):
                 self.assertEqual(done.stderr.count(message), 1, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_ranks_with_another_number_in_an_npy_file(self):
+        """Also in a row that neither the first rank nor the second holds for itself alone: each has read all of it."""
+        text = BOXES.format(file='npy "homes.npy"')
+        self.problem(text)
+        whole = (self.folder / "homes.npy").read_bytes()
+        for at in (len(whole) - 1, len(whole) // 2, 400):
+            with self.subTest(at):
+                folder = self.other_folder(text, None)
+                (folder / "homes.npy").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+                words = ["-wdir", str(self.folder), SPREAD, "check", "p.tacit", ":",
+                         "-n", "1", "-wdir", str(folder), SPREAD, "check", "p.tacit"]
+                done = ranks.run(1, *words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(done.stderr.count("'homes.npy' differs between ranks"), 1, done.stderr)
+
     def test_memory(self):
         """Four ranks have about a quarter of the data each."""
         members, columns = 400000, 24

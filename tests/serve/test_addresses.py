@@ -110,6 +110,41 @@ class Addresses(unittest.TestCase):
             parties.finish()
             self.expect_same_bits(parties)
 
+    def test_a_cloud_of_another_run_at_one_address_stops_nobody(self):
+        """An agent that finds one tries the next address first, and ends only where no address has its run."""
+        with Parties(town.problem(3), options=town.options(60)) as parties:
+            self.number = 1
+            self.start(parties, 1)
+            names = list(parties.names)[:-1]
+            parties.issue(names, together="gateway")
+            self.begin(parties, names)
+            self.run_rounds(parties, 30)
+            parties.cloud.kill()
+            self.start(parties, 0, "--trace", parties.folder / "other.csv", state=parties.folder / "other", name="other")
+            other = parties.cloud
+            parties.wait_for(lambda: "turned-away" in other.err, what="an agent that is turned away")
+            self.assertTrue(all(agent.is_running() for agent in parties.agents.values()))
+            self.start(parties, 1)
+            self.run_rounds(parties)
+            self.pacer.close()
+            parties.finish()
+            self.expect_same_bits(parties)
+
+    def test_where_all_addresses_have_another_run_an_agent_ends_and_names_one(self):
+        with Parties(town.problem(2), options=town.options(20)) as parties:
+            self.number = 0
+            self.start(parties, 0)
+            self.begin(parties, list(parties.names)[:1])
+            self.run_rounds(parties, 5)
+            parties.cloud.kill()
+            for number in (0, 1):
+                self.start(parties, number, "--trace", parties.folder / f"o{number}.csv", state=parties.folder / f"o{number}",
+                           name=f"other{number}")
+            for agent in parties.agents.values():
+                self.assertEqual(agent.wait(), 2, agent.err)
+                self.assertIn("another run or plan", agent.err + agent.out)
+                self.assertRegex(agent.err + agent.out, r"\(cloud 127\.0\.0\.1:\d+\)")
+
     def test_what_is_told_names_the_address_and_is_told_once(self):
         with Parties(town.problem(1), options=town.options(20)) as parties:
             name = next(iter(parties.names))

@@ -2,6 +2,7 @@
 messages, and whatever is wrong with the database is said, and nothing is released."""
 # labels: once
 
+import json
 import os
 import pathlib
 import signal
@@ -386,7 +387,10 @@ class Postgres(unittest.TestCase):
         self.sql(FAULT.format(what=what, when=when))
         self.open_until(ROUNDS)
         self.expect_refused(cloud, 3, *words, "The round was not answered")
-        self.assertEqual(town.events(cloud, "journal-failed")[0]["round"], 41)
+        self.assertEqual([line["round"] for line in town.events(cloud, "journal-failed")], [41])
+        failed = town.events(cloud, "failed")
+        self.assertEqual(len(failed), 1, failed)
+        self.assertIn("The round was not answered", json.dumps(failed[0]))
         self.assertEqual(max(k for _, k in book.answers), 40)
         self.assertEqual(self.sql("SELECT round FROM tacit_journal"), "40")
         self.sql("DROP TRIGGER fails ON tacit_journal; DROP FUNCTION fail")

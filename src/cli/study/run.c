@@ -145,6 +145,14 @@ static void print_row(void *context, const tc_run_output *output, const tc_recor
         tc_study_guard(study, print_piece, &(piece){.cli = study->cli, .output = output, .row = row});
 }
 
+/* After a run: one that was refused used none of them. */
+static void say_ranks(tc_cli *cli, bool was_wished) {
+    tc_buffer_printf(&cli->messages, "tacit run: %zu ranks worked%s\n", tc_ranks_count(),
+                     was_wished ? ""
+                                : "; nothing is compared with the exact solution, which needs the whole problem in one "
+                                  "memory: --no-reference is taken");
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     const tc_option_value *values = arguments->values;
     tc_study study;
@@ -158,11 +166,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
-    if (status == TC_OK && tc_ranks_several() && !values[NO_REFERENCE].flag) {
-        tc_buffer_puts(&cli->messages, "tacit run: on several ranks nothing is compared with the exact solution, which "
-                                       "needs the whole problem in one memory: --no-reference is taken\n");
-        wishes.no_reference = true;
-    }
+    wishes.no_reference |= tc_ranks_several();
     if (status != TC_OK)
         return status;
     bool live = !values[JSON].flag &&
@@ -172,6 +176,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         hooks.row = print_row;
     }
     tacit_status made = tc_run_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
+    if (made == TACIT_OK && tc_ranks_several() && result->of.run->records != NULL)
+        say_ranks(cli, values[NO_REFERENCE].flag);
     if (made == TACIT_OK && !values[JSON].flag) {
         status = tc_study_keep(&study, result, yes);
         if (live && result->of.run->records != NULL) {

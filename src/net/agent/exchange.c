@@ -123,8 +123,8 @@ static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
     tc_agent_record *record = &slot->record;
     if (record->rounds > 0 && !is_same_run(record, &agent->welcome)) {
         if (!agent->settings.new_run || slot->is_current) {
-            tc_agent_finish(
-                agent, slot, TC_AGENT_REFUSED,
+            tc_agent_meet_stale(
+                agent, slot,
                 "the cloud runs another run or plan than that of '%s'; %s--new-run agent %s takes part in it "
                 "from its first round",
                 tc_state_file_path(slot->file), agent->settings.new_run ? "when it is started again with " : "with ",
@@ -179,6 +179,8 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
                             slot->steps.name);
         else
             begin_run(agent, slot);
+        if (agent->how == TC_AGENT_PAUSING) /* another address may have the run */
+            return;
     }
     if (tc_agent_is_over(agent->how))
         return;

@@ -67,8 +67,8 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
 /* Ends one agent; after the last one the connection ends. */
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
     TC_PRINTF(4, 5);
-/* This connection's cloud is stale: it has seen less of the run than the agent. That ends the agent if the clouds at
- * all other addresses were stale too; else the next address is tried. */
+/* This connection's cloud is stale: it has seen less of the run than the agent, or runs another. That ends the agent if
+ * the clouds at all other addresses were stale too; else the next address is tried. */
 void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *format, ...) TC_PRINTF(3, 4);
 /* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot);
