@@ -13,6 +13,7 @@ static const char *words_of(tc_serve_phase phase) {
                                         [TC_PHASE_STOPPING] = "stopping",
                                         [TC_PHASE_DONE] = "all rounds are done",
                                         [TC_PHASE_STANDBY] = "standing by",
+                                        [TC_PHASE_DATABASE] = "waiting for the database",
                                         [TC_PHASE_FAILED] = "failed"};
     return words[phase];
 }
@@ -349,6 +350,7 @@ static void end_standby(tc_server *s, tc_server_result *result) {
 
 static void stop(tc_server *s) {
     tc_http_free(s->http);
+    s->http = NULL; /* the journal is closed later */
     tc_listener_free(s->listener);
     tc_loops_free(s->loops);
     if (s->rounds != NULL)

@@ -132,7 +132,7 @@ void tc_server_notify_ready(tc_server *server);
 void tc_server_notify_tick(tc_server *server);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
 
-tc_journal_settings tc_server_journal(const tc_server *server, const unsigned char *terms);
+tc_journal_settings tc_server_journal(tc_server *server, const unsigned char *terms);
 
 /* A journal in a database: waits until no other cloud has its lease, or until a signal stops the server. */
 tc_status tc_server_stand_by(tc_server *server) TC_MUST_USE;

@@ -6,12 +6,28 @@
 #include <string.h>
 #include <sys/time.h>
 
-tc_journal_settings tc_server_journal(const tc_server *s, const unsigned char *terms) {
+/* Pages go on while the database is waited for, on the same thread: within a commit too, whose round they do not show
+ * (tc_server_refresh). */
+static void show_pages(void *context) {
+    tc_server *s = context;
+    if (s->http == NULL)
+        return;
+    tc_rounds_lock(s->rounds);
+    tc_serve_phase phase = s->figures.phase;
+    s->figures.phase = TC_PHASE_DATABASE;
+    tc_http_turn(s->http);
+    s->figures.phase = phase;
+    tc_rounds_unlock(s->rounds);
+}
+
+tc_journal_settings tc_server_journal(tc_server *s, const unsigned char *terms) {
     const tc_server_settings *of = s->settings;
     return (tc_journal_settings){.folder = s->state,
                                  .address = of->journal,
                                  .key = s->journal_key,
                                  .lease = of->lease,
+                                 .meanwhile = show_pages,
+                                 .context = s,
                                  .durability = of->durability,
                                  .terms = terms};
 }
@@ -25,7 +41,7 @@ typedef struct lease_look {
 } lease_look;
 
 /* In an arena of its own, since it is done again and again. */
-static lease_look look(const tc_server *s) {
+static lease_look look(tc_server *s) {
     lease_look found = {.status = TC_NO_MEMORY, .why = "memory is out"};
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)

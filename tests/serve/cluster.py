@@ -5,6 +5,7 @@
         cluster.sql("SELECT 1")
 """
 
+import contextlib
 import glob
 import os
 import pathlib
@@ -122,6 +123,18 @@ class Cluster:
 
     def sql(self, text, database="journals"):
         return self.run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.address(database), "-c", text).strip()
+
+    @contextlib.contextmanager
+    def locked(self, table, database):
+        """Nobody else can write the table."""
+        words = [*owner(), f"{self.bin}/psql", "-XAtq", "-d", self.address(database)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env={"LC_ALL": "C"}) as holder:
+            holder.stdin.write(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE; SELECT 'locked';\n")
+            holder.stdin.flush()
+            if holder.stdout.readline() != "locked\n":
+                raise AssertionError(f"{table} could not be locked")
+            yield
+            holder.stdin.close()
 
     def new(self, name):
         """The address of an empty database."""

@@ -425,6 +425,23 @@ class Postgres(unittest.TestCase):
         self.address = self.cluster.address(self.database, options="-c statement_timeout=200ms")
         self.fail_at_41("PERFORM pg_sleep(60)", "the database took too long")
 
+    def test_pages_answer_while_a_statement_hangs(self):
+        """A commit waits for a lock that the test holds. The round is on none of the pages before it is committed."""
+        cloud = self.start("--http", "127.0.0.1:0", "--lease", 3600, ready=True)
+        http = town.await_event(cloud, "http")["port"]
+        book = self.start_agents(until=30)
+        Parties.wait_for(lambda: len(book.answers) == 31 * len(self.agents), what="round 31")
+        Parties.wait_for(lambda: json.loads(town.page(http, "status"))["round"] == 31, what="round 31 on the page")
+        with self.cluster.locked("tacit_journal", self.database):
+            self.open_until(ROUNDS)
+            Parties.wait_for(lambda: town.page(http, "healthz") == "waiting-for-database\n", what="the page")
+            status = json.loads(town.page(http, "status"))
+            self.assertEqual((status["phase"], status["round"]), ("waiting-for-database", 31))
+            self.assertEqual(max(k for _, k in book.answers), 31)
+            self.assertIn('tacit_phase{phase="waiting-for-database"} 1', town.page(http, "metrics"))
+        self.assertEqual(cloud.wait(), 0, cloud.err)
+        self.assertEqual(cloud.json()["answer"], self.parties.in_process(seed=town.SEED)["mu"])
+
     def test_a_commit_whose_wait_for_a_replica_was_cancelled_is_not_believed(self):
         """The server reports that commit as done, with a warning: the replica may not have it."""
         cloud = self.start("--lease", 3600, ready=True)  # no renewal comes between

@@ -37,6 +37,9 @@ typedef struct tc_journal_settings {
     const char *address; /* postgresql://...: of the database, which is used in place of the folder; NULL: none */
     tc_journal_key *key; /* of a journal in a database; NULL: none, which only one that was begun without can do */
     double lease;        /* seconds, in a database; 0: TC_JOURNAL_LEASE */
+    /* Called every tenth of a second while a database is waited for. It must not use the journal. NULL: nothing is. */
+    void (*meanwhile)(void *context);
+    void *context;
     tc_durability durability;
     const unsigned char *terms;        /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
     const unsigned char *terms_before; /* those that an earlier version gave the same run; NULL: none */

@@ -93,11 +93,13 @@ static bool await(const tc_pg *pg, short events, double until) {
         double left = until - tc_serve_now();
         if (left <= 0)
             return false;
-        int code = poll(&ready, 1, (int)(1e3 * fmin(left, 1e3)) + 1);
+        int code = poll(&ready, 1, (int)(1e3 * fmin(left, 0.1)) + 1);
         if (code > 0)
             return true;
         if (code < 0 && errno != EINTR)
             return false;
+        if (code == 0 && pg->meanwhile != NULL)
+            pg->meanwhile(pg->context);
     }
 }
 
@@ -250,6 +252,8 @@ static const char *set_up(tc_pg *pg, bool *has_table) {
 }
 
 const char *tc_pg_reach(tc_pg *pg, const tc_journal_settings *settings, bool *has_table) {
+    pg->meanwhile = settings->meanwhile;
+    pg->context = settings->context;
     pg->connection = tc_journal_connect(settings->address);
     if (pg->connection == NULL)
         return "memory is out";

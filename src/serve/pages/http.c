@@ -238,6 +238,13 @@ tc_status tc_http_new(struct event_base *base, const char *address, const tc_fig
     return TC_NO_MEMORY;
 }
 
+void tc_http_turn(tc_http *http) {
+    arrive(http->descriptor, EV_READ, http);
+    for (size_t i = 0; i < TC_HTTP_CLIENTS; i++)
+        if (http->clients[i].descriptor >= 0)
+            on_ready(http->clients[i].descriptor, EV_READ, &http->clients[i]);
+}
+
 void tc_http_free(tc_http *http) {
     if (http == NULL)
         return;

@@ -24,6 +24,7 @@ extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
     X(TC_PHASE_STOPPING, "stopping")                                                                                   \
     X(TC_PHASE_DONE, "done")                                                                                           \
     X(TC_PHASE_STANDBY, "standby") /* another cloud has the run */                                                     \
+    X(TC_PHASE_DATABASE, "waiting-for-database")                                                                       \
     X(TC_PHASE_FAILED, "failed")
 typedef enum tc_serve_phase {
 #define X(code, name) code,
@@ -74,6 +75,8 @@ typedef struct tc_http tc_http;
  * TC_CANNOT_READ, with a message. */
 tc_status tc_http_new(struct event_base *base, const char *address, const tc_figures *figures,
                       void (*refresh)(void *context), void *context, tc_buffer *messages, tc_http **http) TC_MUST_USE;
+/* Serves whoever is there, and waits for nobody: for a loop that stands still meanwhile. */
+void tc_http_turn(tc_http *http);
 void tc_http_free(tc_http *http);
 unsigned tc_http_port(const tc_http *http);
 /* Logs the address of the pages, and a warning if other machines can reach them. */
