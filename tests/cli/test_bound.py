@@ -53,6 +53,7 @@ class Bound(unittest.TestCase):
 
     def test_it_is_about_the_published_method(self):
         self.refused("the theorem is about the published method", self.tiny, "--method", "tacit")
+        self.refused("docs/proofs/method.md, section 6", self.tiny, "--method", "tacit")
         self.refused("the margin", self.tiny, "--margin", "0.1")
         self.assertEqual(tacit("bound", self.tiny).stdout, tacit("bound", self.tiny, "--method", "published").stdout)
 
