@@ -14,7 +14,8 @@ PROGRAM = os.path.join(os.environ.get("TACIT_BINARY_DIR", "build/dev"), "engine_
 class Dump:
     """Numbers in the engine's order; rounds is a list of {word: numbers}."""
 
-    def __init__(self, text):
+    def __init__(self, text, adjacency):
+        self.adjacency = adjacency
         self.coords, self.columns, self.rounds = [], [], []
         self.offset, self.facts = None, {}
         for line in text.splitlines():
@@ -52,7 +53,7 @@ def run(path, rounds, mechanism, placement, adjacency="ensemble", bound=1.0, eps
         words.append(observations)
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return Dump(done.stdout)
+    return Dump(done.stdout, adjacency)
 
 
 class Mismatch(Exception):
@@ -72,7 +73,8 @@ class Comparison:
         facts = dump.facts
         rounds, length, radius = facts["facts"]
         self.facts = method_reference.Facts(rounds, length, facts["row_scale"], radius, facts["weight"],
-                                            problem.start_multipliers, most_stride=most_stride, equal=problem.equal)
+                                            problem.start_multipliers, most_stride=most_stride, equal=problem.equal,
+                                            hides_every_round=dump.adjacency in ("agent", "within", "data"))
         self.match = self.order if dump.placement == "states" else self.match_forms()
         variance = self.place(facts["variance"], self.match)
         self.run = method_reference.Run(problem, self.facts, dump.placement, variance)

@@ -17,8 +17,10 @@ import numpy as np
 class Facts:
     """What the cloud knows before the first round; constraints are g_j / S_j and multipliers mu_j S_j from here on."""
 
-    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None, most_stride=1.0, equal=None):
+    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None, most_stride=1.0, equal=None,
+                 hides_every_round=False):
         self.rounds, self.box_length, self.radius = rounds, box_length, radius
+        self.hides_every_round = hides_every_round  # the unit of privacy: agent, within, data
         self.most_stride = most_stride  # 25 where margins follow the answer
         self.row_scale = np.array(row_scale, float)
         self.weight = np.array(weight, float)
@@ -261,10 +263,11 @@ class Cloud:
         sure = np.sum(np.maximum(0, mean**2 - 4 * noise))
         at_most = math.sqrt(np.sum((np.abs(mean) + 0.5 * np.sqrt(noise)) ** 2)) / X
         climbs = energy > 2 * self.energy_before
+        settled = self.has_settled(energy, np.sqrt(row_variance / self.count))
         self.energy_before = energy
         early, grew = self.k <= 0.75 * self.facts.rounds, False
         if early:
-            wish = math.sqrt(sure) / X * (3 if climbs else 1)
+            wish = math.sqrt(sure) / X * (3 if climbs else 0.3 if settled else 1)
             if wish > 2 * om:
                 grew = True
                 self.origin = self.k - math.floor((self.k - self.origin) * (om / wish) ** 2)
@@ -273,14 +276,25 @@ class Cloud:
                 self.primal_weight = max(om / 2, wish)
             elif np.all(np.where(self.facts.equal, np.abs(mean) <= 0.7 * np.sqrt(noise),
                                  self.epoch_held + np.sqrt(row_variance / self.count) <= 0)):
-                if om / 16 >= self.least_weight:
+                if self.origin > 0:  # it grew once
+                    self.primal_weight = om / 2 if om / 2 >= self.least_weight else om
+                elif om / 16 >= self.least_weight:
                     self.primal_weight, self.mu = om / 16, self.mu / 16
+            elif settled and math.sqrt(energy) / X * 0.3 < om:
+                self.primal_weight = max(om / 2, math.sqrt(energy) / X * 0.3)
             elif d == 1:
                 self.primal_weight = min(om, max(om / 2, at_most))
         if not grew and not (climbs and early and energy > 0):
             self.length *= 2
         self.next = self.k + self.length
         self.begin_epoch()
+
+    def has_settled(self, energy, deviation):
+        """The mean of mu is as long as in the epoch before, and no constraint is exceeded by more than a deviation."""
+        if self.facts.hides_every_round:
+            return False
+        over = np.where(self.facts.equal, np.abs(self.epoch_held), self.epoch_held)
+        return energy < 1.2 * self.energy_before and self.energy_before < 1.2 * energy and not np.any(over > deviation)
 
     def multipliers(self):
         return self.mu / self.facts.row_scale

@@ -136,15 +136,17 @@ static bool is_sum(size_t input) { return input < 2; }
 
 static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     double all = 0, certain = 0, up = 0;
-    bool grew = false, early = k <= 0.75 * p->rounds, idle = true;
+    bool grew = false, early = k <= 0.75 * p->rounds, idle = true, over = false;
     for (size_t j = 0; j < ROWS; j++) {
         all += p->mean[j] * p->mean[j];
         certain += fmax(0, p->mean[j] * p->mean[j] - 4 * p->noise[j]);
         up += pow(p->mean[j] + 0.5 * sqrt(p->noise[j]), 2);
         idle = idle && p->held[j] + sqrt(row_noise[j] / p->count) <= 0;
+        over = over || p->held[j] > sqrt(row_noise[j] / p->count);
     }
     bool climb = all > 2 * p->last;
-    double wanted = sqrt(certain) / p->length * (climb ? 3 : 1);
+    bool settled = all < 1.2 * p->last && p->last < 1.2 * all && !over;
+    double wanted = sqrt(certain) / p->length * (climb ? 3 : settled ? 0.3 : 1);
     if (early && wanted > 2 * p->omega) {
         grew = true;
         p->origin = k - floor((k - p->origin) * p->omega * p->omega / (wanted * wanted));
@@ -152,10 +154,13 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     } else if (early && certain > 0) {
         p->omega = fmax(p->omega / 2, wanted);
     } else if (early && idle) {
-        double part = p->omega / 16 < p->least_omega ? 1 : 16;
+        double part = p->origin > 0 ? 2 : 16;
+        part = p->omega / part < p->least_omega ? 1 : part;
         p->omega /= part;
         for (size_t j = 0; j < ROWS; j++)
-            p->mu[j] /= part;
+            p->mu[j] /= p->origin > 0 ? 1 : part;
+    } else if (early && settled && sqrt(all) / p->length * 0.3 < p->omega) {
+        p->omega = fmax(p->omega / 2, sqrt(all) / p->length * 0.3);
     } else if (early && d == 1) {
         p->omega = fmin(p->omega, fmax(p->omega / 2, sqrt(up) / p->length));
     }

@@ -137,7 +137,8 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
  *
  * omega follows the mean of mu over epochs of growing length. Noise alone must not make it grow, and a mean hidden by
  * noise must not make it fall. It begins where public gaps put it, which may be far too high: while no row is seen to
- * need a multiplier, it falls fast. */
+ * need a multiplier, it falls fast. Where two epochs agree about mu, it has settled, whatever noise could have done:
+ * omega then goes to a part of what balances sizes, so that agents' steps are longer and noise moves mu less. */
 
 #define OMEGA_UNTIL 0.75 /* of all rounds: later, omega stays */
 #define NOISE_GUARD 4.0  /* a mean counts where its square exceeds this many variances of its noise, */
@@ -145,6 +146,8 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
 #define IDLE_GUARD 1.0   /* a constraint holds where it does so by this many standard deviations of its mean: */
 #define BURIED 0.7       /* an equality needs none where its mean is at most this many deviations of its noise: */
 #define IDLE_FALL 16.0   /* then omega and multipliers are divided by this */
+#define STILL 1.2        /* |mean|^2 is that of the epoch before but for this factor, and no row is over its limit: */
+#define SETTLED_PART 0.3 /* then omega goes to this part of |mean|/X */
 #define RISE 2.0         /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
 #define RISE_AHEAD 3.0   /* and is taken to become this many times as large */
 #define TOO_SMALL 2.0    /* omega grows where it has been too small by more than this */
@@ -168,6 +171,11 @@ static mu_sizes size_up(const tc_controller *controller) {
     return found;
 }
 
+/* Of the mean of g^_j over the epoch. */
+static double deviation_of(const tc_controller *controller, size_t j) {
+    return sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
+}
+
 /* At the present states a row needs no multiplier, and the present one is noise. An inequality held over the epoch,
  * more clearly than noise makes it seem. An equality never holds clearly; but its multiplier may be far smaller than
  * what noise puts into it. */
@@ -175,8 +183,7 @@ static bool is_row_idle(const tc_controller *controller, size_t j) {
     const tc_controller_kept *kept = &controller->kept;
     if (controller->constraints[j].is_equality)
         return fabs(kept->epoch_mu[j]) <= BURIED * sqrt(kept->epoch_noise[j]);
-    double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
-    return kept->epoch_g_hat[j] + IDLE_GUARD * deviation <= 0;
+    return kept->epoch_g_hat[j] + IDLE_GUARD * deviation_of(controller, j) <= 0;
 }
 
 static bool is_idle(const tc_controller *controller) {
@@ -186,19 +193,39 @@ static bool is_idle(const tc_controller *controller) {
     return true;
 }
 
-/* Multipliers fall with omega, so that their noise keeps its size against it. */
+/* The epoch's mean of mu is that of the epoch before, and no row asks for a larger multiplier. Not in units whose noise
+ * grows with the rounds: more rounds average nothing out there, and epochs agree by chance. */
+static bool has_settled(const tc_controller *controller, const mu_sizes *found) {
+    double before = controller->state.last_size;
+    if (controller->hides_every_round || !(found->all < STILL * before && before < STILL * found->all))
+        return false;
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        double mean = controller->kept.epoch_g_hat[j];
+        if ((controller->constraints[j].is_equality ? fabs(mean) : mean) > deviation_of(controller, j))
+            return false;
+    }
+    return true;
+}
+
+/* Multipliers fall with omega, so that their noise keeps its size against it. But where omega has grown, they are known
+ * to be needed: they stay, and omega is halved. */
 static void fall(tc_controller *controller) {
-    if (controller->state.omega / IDLE_FALL < controller->least_omega)
+    bool is_needed = controller->state.origin > 0;
+    double part = is_needed ? 2 : IDLE_FALL;
+    if (controller->state.omega / part < controller->least_omega)
         return;
-    controller->state.omega /= IDLE_FALL;
-    for (size_t j = 0; j < controller->rows.count; j++)
-        controller->kept.mu[j] /= IDLE_FALL;
+    controller->state.omega /= part;
+    for (size_t j = 0; j < controller->rows.count && !is_needed; j++)
+        controller->kept.mu[j] /= part;
 }
 
 /* Returns whether omega grew: then noise from before counts as if it had been made with the new omega. */
 static bool move_omega(tc_controller *controller, const mu_sizes *found, bool rises) {
     tc_controller_state *state = &controller->state;
-    double wanted = sqrt(found->certain) / controller->X * (rises ? RISE_AHEAD : 1);
+    bool settled = has_settled(controller, found);
+    double share = rises ? RISE_AHEAD : settled ? SETTLED_PART : 1;
+    double wanted = sqrt(found->certain) / controller->X * share;
+    double balanced = sqrt(found->all) / controller->X * SETTLED_PART;
     if (wanted > TOO_SMALL * state->omega) {
         double part = state->omega / wanted;
         state->origin = state->round - (uint64_t)((double)(state->round - state->origin) * part * part);
@@ -209,6 +236,8 @@ static bool move_omega(tc_controller *controller, const mu_sizes *found, bool ri
         state->omega = fmax(state->omega / 2, wanted);
     else if (is_idle(controller))
         fall(controller);
+    else if (settled && balanced < state->omega)
+        state->omega = fmax(state->omega / 2, balanced);
     else if (controller->d >= 1)
         state->omega = fmin(state->omega, fmax(state->omega / 2, sqrt(found->up) / controller->X));
     return false;
@@ -451,6 +480,7 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
                             .constraints = model->constraints,
                             .estimator = estimator,
                             .without = without,
+                            .hides_every_round = tc_hides_every_round(plan->adjacency),
                             .moved = TC_NEW(arena, double, m),
                             .work = TC_NEW(arena, double, m),
                             .mu_led = TC_NEW(arena, double, m),

@@ -66,12 +66,13 @@ struct tc_controller {
     const tc_constraint *constraints; /* m */
     tc_estimator *estimator;
     unsigned without;
-    double X;            /* size of the box */
-    double R;            /* R': multipliers stay in M' = { |mu|_1 <= R', mu_j >= 0 but of equalities } */
-    double *S;           /* S_j */
-    double *inverse_S;   /* 1 / S_j */
-    double *pull_weight; /* w_j: keeps the pull on mu_j S_j what it is on mu_j */
-    double least_omega;  /* longer steps of agents would lose the pull in rounding */
+    bool hides_every_round; /* the unit of privacy: noise grows with the number of rounds */
+    double X;               /* size of the box */
+    double R;               /* R': multipliers stay in M' = { |mu|_1 <= R', mu_j >= 0 but of equalities } */
+    double *S;              /* S_j */
+    double *inverse_S;      /* 1 / S_j */
+    double *pull_weight;    /* w_j: keeps the pull on mu_j S_j what it is on mu_j */
+    double least_omega;     /* longer steps of agents would lose the pull in rounding */
     tc_controller_state state;
     tc_controller_kept kept;
     tc_controller_rows rows;
