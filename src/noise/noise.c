@@ -70,3 +70,29 @@ tc_status tc_noise_fill_each(tc_random_worker *worker, tc_noise_law law, const t
                              size_t count, int64_t *noise) {
     return fill(worker, law, scales, 1, first, count, noise);
 }
+
+/* With probability at most 1/e an entry is outside: 4,096 attempts leave less than 2^-5900. */
+enum { MOST_REDRAWS = 4096 };
+
+static bool is_outside(int64_t noise, int64_t bound) { return noise > bound || noise < -bound; }
+
+static tc_status draw_until_inside(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scale,
+                                   int64_t bound, uint64_t number, int64_t *noise) {
+    tc_status status = TC_OK;
+    for (uint64_t again = 1; status == TC_OK && is_outside(*noise, bound); again++)
+        status = again > MOST_REDRAWS ? TC_NO_RANDOM
+                                      : fill(worker, law, scale, 0, number + again * TC_REDRAW_STRIDE, 1, noise);
+    return status;
+}
+
+tc_status tc_noise_fill_within(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scales,
+                               const int64_t *bounds, uint64_t first, size_t count, int64_t *noise) {
+    if (first > TC_REDRAW_STRIDE || count > TC_REDRAW_STRIDE - first)
+        return TC_BAD_USAGE;
+    tc_status status = fill(worker, law, scales, 1, first, count, noise);
+    for (size_t i = 0; status == TC_OK && i < count; i++)
+        status = draw_until_inside(worker, law, &scales[i], bounds[i], first + i, &noise[i]);
+    if (status != TC_OK)
+        tc_secret_wipe(noise, count * sizeof *noise);
+    return status;
+}

@@ -47,6 +47,32 @@ static void write_system(const tc_plan *plan, tc_json *json, const tc_channel *c
     tc_json_bool(json, "every_entry", channel->every_entry);
     tc_json_number(json, "step_exponent", channel->step_exponent);
     tc_json_number(json, "lattice_scale", channel->lattice_scale);
+    if (channel->bound > 0) {
+        tc_json_number(json, "bound_steps", (double)channel->bound);
+        tc_json_number(json, "bound", ldexp((double)channel->bound, channel->step_exponent));
+    }
+    tc_json_close_object(json);
+}
+
+/* Left out where there is none: plans without one keep their hash. */
+static void write_last(const tc_plan *plan, tc_json *json) {
+    const tc_last_round *last = plan->last;
+    if (last == NULL)
+        return;
+    tc_json_open_object(json, "last_round");
+    tc_json_number(json, "share", last->share);
+    tc_json_number(json, plan->mechanism == TC_MECHANISM_GAUSSIAN ? "mu" : "epsilon", last->price);
+    tc_json_number(json, "delta", last->delta);
+    tc_json_number(json, "cut", last->cut);
+    tc_json_numbers(json, "allowance", last->allowance, plan->model->constraint_count);
+    tc_json_open_array(json, "systems");
+    for (size_t i = 0; i < last->plan->channel_count; i++)
+        write_system(last->plan, json, &last->plan->channels[i]);
+    tc_json_close_array(json);
+    tc_json_open_array(json, "sum_exponents");
+    for (size_t r = 0; last->plan->sum_exponents != NULL && r < plan->model->sum_count; r++)
+        tc_json_number(json, NULL, last->plan->sum_exponents[r]);
+    tc_json_close_array(json);
     tc_json_close_object(json);
 }
 
@@ -219,6 +245,7 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     tc_json_close_array(json);
     tc_json_count(json, "entries", plan->entry_count);
     write_lattice(plan, json);
+    write_last(plan, json);
     write_observers(plan, json);
     write_prices(plan, json);
     write_placements(plan, json);
@@ -369,8 +396,9 @@ static void put_channels(const tc_plan *plan, tc_buffer *out) {
 }
 
 static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
-    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", gaussian ? "     delta" : "");
+    bool has_delta = plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL;
+    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon",
+                     has_delta ? "     delta" : "");
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *o = &plan->observers[i];
         tc_buffer_puts(out, "  ");
@@ -378,7 +406,7 @@ static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
         tc_buffer_puts(out, " ");
         tc_text_name(out, o->about, 25);
         tc_buffer_printf(out, " %10s", tc_text_up(out->arena, o->epsilon));
-        if (gaussian)
+        if (has_delta)
             tc_buffer_printf(out, " %9s", tc_text_up(out->arena, o->delta));
         tc_buffer_puts(out, "\n");
     }

@@ -116,6 +116,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     tc_progress(monitor, "plan", 0);
     p.streams = tc_streams_new(arena, model, derivatives, monitor);
     p.sensitivity = tc_sensitivity_new(arena, p.streams);
+    const tc_planner whole = p;
     if (!tc_sensitivity_sees_all(p.sensitivity))
         tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
     else if (plan->mechanism == TC_MECHANISM_NONE)
@@ -129,6 +130,10 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
         p.reach = tc_reaches(arena, plan, ldexp(1, plan->state_exponent));
         for (size_t f = 0; p.reach != NULL && f < model->family_count; f++)
             plan->distances[f].reach = p.reach[f];
+        if (plan->last != NULL)
+            tc_plan_last(&p, &whole);
+    }
+    if (plan->problem == NULL) {
         tc_account_observers(&p);
         void_without_bound(&p);
     }

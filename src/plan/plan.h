@@ -36,6 +36,8 @@ typedef struct tc_plan_options {
     double rounds_per_day;         /* for the translation table; 0 if unset */
     double hold_cap;               /* H: a held-over message is used at most 1 + H times; 0 */
     bool seeded;                   /* noise from a seed: simulation, not private */
+    bool certain;                  /* --feasible always: one more round, see tc_last_round */
+    double last_share;             /* its share of the price in units that hide every round; NAN: by a public rule */
     const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
     size_t coalition_count;
 } tc_plan_options;
@@ -66,6 +68,7 @@ typedef struct tc_channel {
     double variance;      /* of the noise of one entry */
     int step_exponent;    /* zeta = 2^step_exponent, the lattice of its entries */
     double lattice_scale; /* scale / zeta: what the sampler is given */
+    int64_t bound;        /* the last round alone: |noise| is at most so many steps; 0: noise has no bound */
 } tc_channel;
 
 typedef enum tc_observer_kind {
@@ -123,6 +126,19 @@ typedef struct tc_distance {
     double reach;    /* D': of those that the cloud uses, on the plan's lattice and in the box */
 } tc_distance;
 
+/* `--feasible always`: the round after all others, in which agents send their averages and g is released there, with
+ * noise of bounded support (docs/proofs/ending.md). Everybody sees what follows from it. */
+typedef struct tc_last_round {
+    struct tc_plan *plan; /* its release: g alone, one round, channels with bounds */
+    double share;         /* of epsilon, or of mu^2; NAN in units that bound all messages together */
+    double multiplier;    /* as for the rounds */
+    double target;        /* what it may cost: epsilon, or gdp */
+    double price;         /* what it costs an observer of everything */
+    double cut;           /* bounds are so many scales */
+    double delta;         /* what bounded support costs; part of the plan's delta */
+    double *allowance;    /* by constraint: how far a released value less its noise can be from g at the averages */
+} tc_last_round;
+
 /* In the tight calibration a row of g that depends on no state, and a Jacobian entry that is constant by structure,
  * have no channel: they are public. */
 typedef struct tc_plan {
@@ -165,6 +181,8 @@ typedef struct tc_plan {
     double message_price; /* anything in one message */
     double agent_price;   /* everything it does, in all rounds */
     tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO for one that was not examined */
+    tc_last_round *last;         /* NULL: no such round */
+    bool is_last;                /* this is the plan of such a round */
     double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;
     const char **void_reasons; /* why not, where it is not */

@@ -19,6 +19,8 @@ typedef struct tc_planner {
     double target;           /* the largest multiplier * price: epsilon, or gdp for Gaussian noise */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
+    const int *state_exponent; /* of the lattice of the states, where it is decided; NULL: to be chosen */
+    struct tc_planner *last;   /* of the last round, where there is one */
     bool names_forms; /* the constraints of model are forms and have names of forms */
 } tc_planner;
 
@@ -55,6 +57,19 @@ double *tc_reaches(tc_arena *arena, const tc_plan *plan, double step);
 double tc_least_distance(const tc_plan *plan);
 /* What the lattice of the states adds to a distance, as a share of it, at most. */
 double tc_lattice_share(const tc_plan *plan, int state_exponent);
+
+/* ---- last.c: the round of --feasible always ---- */
+
+/* Sets plan->last where it is asked for; on false plan->problem says why it cannot be had. */
+bool tc_resolve_last(tc_planner *planner);
+/* Divides the price between the rounds and the last one; after the target of all together is set. */
+void tc_share_with_last(tc_planner *planner);
+/* Plans the last round, for a plan whose lattice of states is chosen; into planner->last. whole: of the problem. */
+void tc_plan_last(tc_planner *planner, const tc_planner *whole);
+/* Epsilon, or gdp, of the rounds and the last round together. */
+double tc_with_last(const tc_plan *plan, double rounds, double last);
+/* How far the average moves where a message moves by 1; of all messages, where they move by 1 in all. */
+double tc_average_follows(const tc_plan *plan);
 
 /* ---- published.c, tacit.c: where each method puts its noise ---- */
 

@@ -148,7 +148,7 @@ static bool resolve_numbers(tc_planner *p) {
         tc_refuse(p, true, "delta must lie strictly between 0 and 1");
         return false;
     }
-    if (plan->mechanism == TC_MECHANISM_LAPLACE)
+    if (plan->mechanism == TC_MECHANISM_LAPLACE && !p->options->certain)
         plan->delta = 0;
     if (!(plan->hold_cap >= 0 && plan->hold_cap <= 1e9 && floor(plan->hold_cap) == plan->hold_cap)) {
         tc_refuse(p, true, "the most holds of one message must be a whole number from 0 to 1e9");
@@ -170,12 +170,14 @@ static bool nothing_asked(const tc_planner *p) {
 static void set_target(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    p->target = gaussian ? tc_gaussian_gdp(plan->epsilon, plan->delta) : plan->epsilon;
+    p->target = gaussian ? tc_gaussian_gdp(plan->epsilon, tc_noise_delta(plan)) : plan->epsilon;
     if (tc_hides_every_round(plan->adjacency))
         p->multiplier = gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds;
     else
         p->multiplier =
             tc_mul_up(plan->adjacency_bound, gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap));
+    if (plan->last != NULL)
+        tc_share_with_last(p);
 }
 
 static bool resolve_rounds(tc_planner *p) {
@@ -228,6 +230,8 @@ bool tc_plan_resolve(tc_planner *p) {
     plan->mechanism = tc_resolve_mechanism(p->model, o);
     if (!resolve_rounds(p) || !resolve_method(p))
         return false;
+    if (plan->mechanism == TC_MECHANISM_NONE && !tc_resolve_last(p))
+        return false;
     if (plan->mechanism == TC_MECHANISM_NONE) {
         plan->placement = TC_PLACEMENT_OUTPUTS; /* method tacit: see tc_place_nothing_tacit */
         plan->epsilon = plan->delta = plan->adjacency_bound = NAN;
@@ -240,7 +244,7 @@ bool tc_plan_resolve(tc_planner *p) {
                   "itself, from certified bounds");
         return false;
     }
-    if (!resolve_numbers(p) || !resolve_unit(p))
+    if (!resolve_numbers(p) || !resolve_unit(p) || !tc_resolve_last(p))
         return false;
     set_target(p);
     if (o->seeded)

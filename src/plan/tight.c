@@ -278,7 +278,8 @@ static void set_constants(tc_planner *p, tc_layout *layout, const tc_channel_fac
 }
 
 void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
-    const tc_entries *entries = tc_entries_new(p->arena, p->model, p->derivatives, NULL);
+    const tc_entries *entries = tc_entries_new(
+        p->arena, p->model, p->plan->is_last ? p->plan->measured_derivatives : p->derivatives, NULL);
     list_output_channels(p, entries, layout);
     layout->map = tc_channel_map_new(p->arena, p->model, layout->channels, layout->count);
     layout->lattice = TC_NEW(p->arena, tc_lattice, 1);
@@ -310,15 +311,17 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
                             .most_moved = facts.most_moved,
                             .slope = facts.slope,
                             .whole_agents = agent,
-                            .state_exponent = tc_first_state_exponent(p)};
-    bool either = p->plan->distances != NULL;
+                            .state_exponent =
+                                p->state_exponent != NULL ? *p->state_exponent : tc_first_state_exponent(p)};
+    bool decided = p->state_exponent != NULL, either = p->plan->distances != NULL;
     for (int i = 0; i < (either ? 2 : 1) * TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
         layout->problem = try_lattice(p, layout, lattices, &wish, &relative, least_factor);
         if (layout->problem == NULL)
             break;
         /* coarser states, or, where no two of them need be far apart, a larger share for rounding; where both cost
          * something, what costs less */
-        bool coarser = either ? tc_lattice_share(p->plan, wish.state_exponent) < wish.share ||
+        bool coarser = decided  ? false
+                       : either ? tc_lattice_share(p->plan, wish.state_exponent) < wish.share ||
                                     tc_lattice_check_states(p->model, wish.state_exponent) != NULL
                               : !agent;
         wish.state_exponent += coarser;

@@ -20,6 +20,9 @@ static const char *check_scale(tc_arena *arena, const tc_plan *plan, const tc_ch
     CHECK(channel->scale > 0 && isfinite(channel->scale), "%s has no noise", channel->name);
     CHECK(ldexp(channel->lattice_scale, channel->step_exponent) >= channel->scale,
           "the noise of %s is smaller on its lattice than the plan says", channel->name);
+    CHECK(plan->is_last ? (double)channel->bound >= channel->lattice_scale && channel->bound <= TC_MOST_NOISE
+                        : channel->bound == 0,
+          "the noise of %s is bounded where it should not be, or the other way round", channel->name);
     CHECK(tc_noise_scale_from(channel->lattice_scale, &scale), "the noise of %s is out of the sampler's range",
           channel->name);
     return NULL;
@@ -29,6 +32,7 @@ static const char *check_channel(tc_arena *arena, const tc_plan *plan, const tc_
                                  const tc_channel *channel) {
     bool states = tc_noises_states(plan);
     CHECK(channel->name != NULL, "a channel has no name");
+    CHECK(!plan->is_last || channel->kind == TC_CHANNEL_CONSTRAINTS, "the last round releases constraints alone");
     CHECK(states == (channel->kind == TC_CHANNEL_STATES), "channel %s does not belong to the placement", channel->name);
     if (channel->kind == TC_CHANNEL_CONSTRAINTS || channel->kind == TC_CHANNEL_JACOBIAN)
         CHECK(channel->first_row <= model->constraint_count &&
@@ -48,11 +52,13 @@ const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc
                                   const tc_derivatives *derivatives) {
     CHECK(plan != NULL, "nothing is released without a plan");
     CHECK(plan->problem == NULL, "there is no plan: %s", plan->problem);
-    bool forms = plan->placement == TC_PLACEMENT_FORMS;
+    bool forms = plan->placement == TC_PLACEMENT_FORMS, apart = forms || plan->is_last;
     CHECK(forms || plan->placement == TC_PLACEMENT_OUTPUTS || tc_noises_states(plan),
           "the plan does not say where the noise goes");
-    CHECK(plan->measured == model && (forms ? plan->measured_derivatives == derivatives : plan->model == model),
+    CHECK(plan->measured == model && (!apart || plan->measured_derivatives == derivatives) &&
+              (forms || plan->model == model),
           "the plan is for another problem");
+    CHECK(!plan->is_last || plan->rounds == 1, "there is one last round");
     CHECK(plan->mechanism == TC_MECHANISM_LAPLACE || plan->mechanism == TC_MECHANISM_GAUSSIAN ||
               plan->mechanism == TC_MECHANISM_NONE,
           "the plan has no mechanism");

@@ -115,6 +115,7 @@ typedef struct tc_noise_draw { /* entries drawn by one call */
     size_t count;
     const tc_noise_scale *scales; /* one for all, or one for each */
     bool each;
+    const int64_t *bounds; /* the last round: one for each, with scales; NULL otherwise */
 } tc_noise_draw;
 
 typedef enum tc_release_phase {

@@ -25,14 +25,19 @@ static tc_noise_draw make_draw(tc_arena *arena, const tc_plan *plan, const tc_no
                                size_t end) {
     const tc_channel *last = &plan->channels[end - 1];
     uint64_t first = plan->channels[i].first_entry;
-    tc_noise_draw draw = {first, (size_t)(last->first_entry + last->entries - first), &scales[i], end > i + 1};
+    tc_noise_draw draw = {first, (size_t)(last->first_entry + last->entries - first), &scales[i],
+                          end > i + 1 || plan->is_last, NULL};
     if (!draw.each)
         return draw;
+    int64_t *bounds = TC_NEW(arena, int64_t, draw.count);
     tc_noise_scale *each = TC_NEW(arena, tc_noise_scale, draw.count);
     for (size_t c = i; c < end; c++)
-        for (size_t e = 0; e < plan->channels[c].entries; e++)
+        for (size_t e = 0; e < plan->channels[c].entries; e++) {
             each[plan->channels[c].first_entry - first + e] = scales[c];
+            bounds[plan->channels[c].first_entry - first + e] = plan->channels[c].bound;
+        }
     draw.scales = each;
+    draw.bounds = plan->is_last ? bounds : NULL;
     return draw;
 }
 
@@ -59,15 +64,19 @@ static tc_noise_law law_of(const tc_release *release) {
     return release->plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
 }
 
+static tc_status draw_entries(const tc_release *release, tc_random_worker *random, const tc_noise_draw *draw,
+                              int64_t *to) {
+    if (draw->bounds != NULL)
+        return tc_noise_fill_within(random, law_of(release), draw->scales, draw->bounds, draw->first, draw->count, to);
+    return draw->each ? tc_noise_fill_each(random, law_of(release), draw->scales, draw->first, draw->count, to)
+                      : tc_noise_fill(random, law_of(release), draw->scales, draw->first, draw->count, to);
+}
+
 tc_status tc_release_draw(const tc_release *release, int64_t *noise) {
     tc_random_worker *random = release->workers[0].random;
     tc_status status = TC_OK;
-    for (size_t i = 0; status == TC_OK && i < release->draw_count; i++) {
-        const tc_noise_draw *draw = &release->draws[i];
-        int64_t *to = noise + draw->first;
-        status = draw->each ? tc_noise_fill_each(random, law_of(release), draw->scales, draw->first, draw->count, to)
-                            : tc_noise_fill(random, law_of(release), draw->scales, draw->first, draw->count, to);
-    }
+    for (size_t i = 0; status == TC_OK && i < release->draw_count; i++)
+        status = draw_entries(release, random, &release->draws[i], noise + release->draws[i].first);
     return status;
 }
 
@@ -92,6 +101,8 @@ static tc_status noise_of_group(tc_release_worker *worker, const tc_piece *piece
         *noise = release->noise + first;
         return TC_OK;
     }
+    if (release->plan->is_last) /* bounded noise is drawn as a whole, by tc_release_prepare */
+        return TC_BAD_USAGE;
     const tc_noise_scale *scales = &release->channels[pieces[0].channel].scale;
     bool each = false;
     for (size_t i = 1; i < count; i++)

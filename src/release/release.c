@@ -434,7 +434,8 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
     if (!tc_release_knows(release, states) || states->exponent != release->plan->state_exponent ||
         released->layout != release->entries)
         return TC_BAD_USAGE;
-    tc_status status = release->whole == NULL ? TC_OK : tc_release_prepare(release, round);
+    bool at_once = release->whole != NULL || release->plan->is_last;
+    tc_status status = at_once ? tc_release_prepare(release, round) : TC_OK;
     if (status == TC_OK)
         status = tc_release_open(release, round);
     if (status != TC_OK)

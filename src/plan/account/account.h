@@ -58,6 +58,21 @@ tc_interval tc_mills_slope(tc_interval x);     /* -M' > 0 */
 /* A double not below Q^-1(probability), and within some last places of it; infinite for 0. */
 double tc_normal_tail_inverse_up(double probability);
 
+/* ==== bounded.c ==== */
+
+/* Noise of bounded support, |noise| <= cut scales in every row: an observer may see a number that one of two worlds
+ * cannot release. delta bounds the probability of that, for a release of `rows` numbers that costs `amount` (epsilon,
+ * or gdp) with the same noise unbounded. Gaussian: infinite also where less than TC_LEAST_KEPT of the noise lies
+ * inside, since what is inside counts 1 / TC_LEAST_KEPT times (docs/proofs/ending.md). Rounded up. */
+#define TC_LEAST_CUT 1.0
+#define TC_LEAST_KEPT (1 - 0x1p-10)
+double tc_bounded_delta(tc_mechanism mechanism, double amount, double rows, double cut);
+/* The least cut, in 64ths, that keeps this delta; infinite for none. */
+double tc_bounded_cut(tc_mechanism mechanism, double amount, double rows, double delta);
+
+/* Of the plan's delta, what Gaussian noise itself may use: all of it, unless a last round has bounds to pay for. */
+double tc_noise_delta(const tc_plan *plan);
+
 /* ==== view_price.c ==== */
 
 /* What a view costs for each unit of distance: certified upper bounds (docs/proofs/composition.md).

@@ -38,9 +38,23 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
         *gdp = amount;
         *delta = plan->delta;
-        *epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, plan->delta);
+        *epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, tc_noise_delta(plan));
         *delta_at_asked = amount == 0 ? 0 : tc_gaussian_delta(plan->epsilon, amount).hi;
     }
+    if (plan->last != NULL && amount > 0) {
+        *delta = plan->delta;
+        if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
+            *delta_at_asked = tc_add_up(tc_div_up(*delta_at_asked, TC_LEAST_KEPT), plan->last->delta);
+    }
+}
+
+/* What the rounds cost, with the last one, which everybody sees alike. Units that bound all messages together pay for
+ * the dearer of the two. */
+static double with_last(const tc_plan *plan, double amount) {
+    if (plan->last == NULL || plan->mechanism == TC_MECHANISM_NONE)
+        return amount;
+    return tc_hides_every_round(plan->adjacency) ? tc_with_last(plan, amount, plan->last->price)
+                                                 : fmax(amount, plan->last->price);
 }
 
 /* viewer NULL: no agent is outside, so there is nothing to learn. */
@@ -53,7 +67,7 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
         .kind = kind, .who = who, .about = about, .agents = agents, .agent_count = agent_count, .each_of = UINT32_MAX};
     double amount = viewer == NULL                         ? 0
                     : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
-                                                           : tc_mul_up(p->multiplier, plan_price(p, viewer));
+                                                           : with_last(plan, tc_mul_up(p->multiplier, plan_price(p, viewer)));
     amount = amount == 0 ? 0 : amount;                      /* not -0 */
     for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
         if (plan->observers[i].gdp == amount) {
@@ -179,6 +193,10 @@ static void observe_coalition(tc_planner *p, const char *text, const char *about
 
 void tc_account_observers(tc_planner *p) {
     tc_plan *plan = p->plan;
+    if (p->last != NULL) {
+        tc_viewer everybody = tc_eavesdropper();
+        plan->last->price = tc_mul_up(plan->last->multiplier, plan_price(p->last, &everybody));
+    }
     bool together = plan->adjacency == TC_ADJACENCY_ENSEMBLE;
     const char *others = together ? "all other agents together" : "any other agent";
     size_t most = p->model->agent_count <= FEW_AGENTS ? p->model->agent_count : p->model->family_count;
@@ -204,8 +222,10 @@ static void add_price(tc_planner *p, const char *what, double distance, double a
     *made = (tc_price){.what = what, .distance = distance, .epsilon = amount, .delta = 0};
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
         made->delta = plan->delta;
-        made->epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, plan->delta);
+        made->epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, tc_noise_delta(plan));
     }
+    if (plan->last != NULL)
+        made->delta = plan->delta;
 }
 
 /* Whether a channel of states is of another family than the only one that counts. */
@@ -274,6 +294,24 @@ static double whole_ranges(tc_planner *p, double width) {
     return tc_price_range(&pricing, &all);
 }
 
+/* With the last round, if there is one: whoever does something else in a round has another average too. */
+static double and_last(const tc_plan *plan, double amount, double last) {
+    return plan->last != NULL ? tc_with_last(plan, amount, last) : amount;
+}
+
+/* The same for what is proportional to a distance: a message of a round, which the average follows by less, or the
+ * average itself. */
+static double followed(const tc_plan *plan, double amount, double last) {
+    return fmax(tc_with_last(plan, amount, tc_mul_up(tc_average_follows(plan), last)), last);
+}
+
+/* One state of one message; agent, last: the price of all that its agent can do in a round, and in the last one. */
+static double one_message(tc_planner *p, double distance, const tc_family *only, double hold, double agent,
+                          double last) {
+    double amount = tc_mul_up(hold, fmin(one_state(p, distance, only), agent));
+    return p->last != NULL ? followed(p->plan, amount, fmin(one_state(p->last, distance, only), last)) : amount;
+}
+
 static double widest_of(const tc_family *family) {
     double most = 0;
     for (size_t c = 0; c < family->dim; c++) {
@@ -312,7 +350,7 @@ static const char *rounds_text(tc_planner *p, double rounds) {
 static void add_ten_times(tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
-    double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10, far = 0;
+    double amount = with_last(plan, tc_mul_up(p->multiplier, plan_price(p, &all))), more = 10, far = 0;
     const char *what;
     for (size_t f = 0; plan->distances != NULL && f < plan->model->family_count; f++)
         far = fmax(far, tc_mul_up(more, plan->distances[f].distance));
@@ -336,20 +374,24 @@ void tc_account_prices(tc_planner *p) {
         return;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
     double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p, NULL);
+    double last = p->last != NULL ? whole_agent(p->last, NULL) : 0;
     plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
-    plan->message_price = tc_mul_up(hold, agent);
-    plan->agent_price =
-        isnan(plan->rounds) ? (double)INFINITY : tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent);
+    if (p->last != NULL)
+        plan->range_price = followed(plan, plan->range_price, whole_ranges(p->last, width));
+    plan->message_price = and_last(plan, tc_mul_up(hold, agent), last);
+    plan->agent_price = isnan(plan->rounds)
+                            ? (double)INFINITY
+                            : and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent), last);
     /* States outside of an enforced set are moved, by a map that does not keep distances: docs/proofs/publicset.md. */
     const char *where = tc_relies_on_caps(plan) ? " within its public set" : "";
     if (unit >= step)
         add_price(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
-                  unit, tc_mul_up(hold, fmin(one_state(p, unit, NULL), agent)));
+                  unit, one_message(p, unit, NULL, hold, agent, last));
     if (width > unit)
         add_price(p,
                   tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)", where,
                                   number(p, width)),
-                  width, tc_mul_up(hold, fmin(one_state(p, width, NULL), agent)));
+                  width, one_message(p, width, NULL, hold, agent, last));
     if (plan->adjacency != TC_ADJACENCY_AGENT)
         add_ten_times(p);
     bool knows_days = p->options->rounds_per_day >= 1;
@@ -367,7 +409,7 @@ void tc_account_prices(tc_planner *p) {
                                   : tc_arena_format(p->arena, "everything one agent could do in %s%s",
                                                     rounds_text(p, rounds), i == 1 ? part_text : "");
         add_price(p, what, tc_mul_up(gaussian ? tc_sqrt_up(rounds) : rounds, reach),
-                  tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent));
+                  and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent), last));
     }
 }
 
@@ -377,7 +419,7 @@ enum { MOST_FAMILIES = 64 }; /* each takes a pass over all agents */
 
 static double epsilon_of(const tc_plan *plan, double amount) {
     bool converts = plan->mechanism == TC_MECHANISM_GAUSSIAN && amount > 0;
-    return converts ? tc_gaussian_epsilon(amount, plan->delta) : amount;
+    return converts ? tc_gaussian_epsilon(amount, tc_noise_delta(plan)) : amount;
 }
 
 void tc_account_families(tc_planner *p) {
@@ -393,12 +435,14 @@ void tc_account_families(tc_planner *p) {
     for (size_t f = 0; f < count; f++) {
         const tc_family *family = &p->model->families[f];
         double range = widest_of(family), agent = whole_agent(p, family);
+        double last = p->last != NULL ? whole_agent(p->last, family) : 0;
         plan->family_prices[f] = (tc_family_price){
             .family = family->name,
             .members = family->count,
             .range = range,
-            .state_epsilon = epsilon_of(plan, tc_mul_up(hold, fmin(one_state(p, range, family), agent))),
-            .round_epsilon = epsilon_of(plan, tc_mul_up(hold, agent)),
-            .run_epsilon = isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, tc_mul_up(rounds, agent))};
+            .state_epsilon = epsilon_of(plan, one_message(p, range, family, hold, agent, last)),
+            .round_epsilon = epsilon_of(plan, and_last(plan, tc_mul_up(hold, agent), last)),
+            .run_epsilon =
+                isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, and_last(plan, tc_mul_up(rounds, agent), last))};
     }
 }

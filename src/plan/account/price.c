@@ -36,7 +36,7 @@ double tc_hidden_share(const tc_plan *plan) {
 }
 
 bool tc_delta_is_large(const tc_plan *plan) {
-    return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
+    return plan->mechanism != TC_MECHANISM_NONE && plan->delta * (double)plan->model->agent_count >= 1;
 }
 
 /* By how much a datum is protected, at least and at most over components and members. */

@@ -256,7 +256,7 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
     double explicit_norm = p.overflow ? (double)INFINITY : stored_norm(&p);
     if (!p.overflow)
         return explicit_norm;
-    if (!viewer->everything && !tc_sensitivity_blocks(s, view, take_squares, &p))
+    if (!view->everything && !tc_sensitivity_blocks(s, view, take_squares, &p))
         return INFINITY;
     const tc_lattice *kept = s->lattice;
     tc_lattice lattice = kept != NULL ? symmetric_lattice(pricing, kept, m) : (tc_lattice){0};
@@ -276,7 +276,7 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
         return INFINITY;
     double gram = p.grams != NULL ? nan_is_infinite(tc_grams_upper(s->arena, p.grams)) : (double)INFINITY;
     double constraints = tc_mul_up(gram, gram);
-    if (viewer->everything)
+    if (view->everything)
         return tc_sqrt_up(fmin(tc_add_up(constraints, p.worst_curved), p.worst));
     /* Schur's row sums need the symmetry of all second derivatives. Blocks of some agents: the Frobenius norm. */
     double schur_constraints = p.worst; /* at least the part of the constraints */

@@ -98,6 +98,7 @@ static void add_lane(tc_sensitivity *s, size_t family, size_t lane, bool largest
 tc_view *tc_view_new(tc_sensitivity *s, bool everything, const size_t *agents, size_t count, uint32_t any_of) {
     const tc_model *model = s->streams->model;
     tc_view *view = TC_NEW(s->arena, tc_view, 1);
+    everything = everything && !s->values_only;
     *view = (tc_view){.everything = everything, .agents = agents, .agent_count = count, .any_of = any_of};
     view->share = TC_NEW(s->arena, double *, model->family_count + 1);
     for (size_t f = 0; f < model->family_count; f++)

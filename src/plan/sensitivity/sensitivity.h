@@ -90,6 +90,7 @@ typedef struct tc_sensitivity {
     tc_variation *variation; /* for its links */
     const tc_channel_map *map;
     const tc_lattice *lattice;       /* NULL: exact arithmetic */
+    bool values_only;                /* nobody sees slopes: g alone is released */
     bool whole_agents;               /* the unit `agent` */
     const tc_caps *caps;             /* public sets that whole agents keep to; NULL: the box is all */
     bool extras_only;                /* what rounding adds, alone */
