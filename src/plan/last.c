@@ -27,10 +27,14 @@ double tc_with_last(const tc_plan *plan, double rounds, double last) {
 }
 
 double tc_noise_delta(const tc_plan *plan) {
-    return plan->last == NULL ? plan->delta : tc_mul_down(tc_mul_down(NOISE_SHARE, plan->delta), TC_LEAST_KEPT);
+    if (plan->last == NULL)
+        return plan->delta;
+    return plan->mechanism != TC_MECHANISM_GAUSSIAN
+               ? 0
+               : tc_mul_down(tc_mul_down(NOISE_SHARE, plan->delta), TC_LEAST_KEPT);
 }
 
-static double delta_of_bounds(const tc_plan *plan) {
+double tc_delta_of_bounds(const tc_plan *plan) {
     return plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_add_down(plan->delta, -tc_mul_up(NOISE_SHARE, plan->delta))
                                                     : plan->delta;
 }
@@ -54,7 +58,7 @@ static double choose_share(const tc_plan *plan, double whole, double rows) {
     double best = 0.5, least = INFINITY, averaged = sqrt(weight_squares(plan->rounds));
     for (int i = 1; i < 40; i++) {
         double share = (double)i / 40, last = price_of_share(plan, whole, share);
-        double cut = tc_bounded_cut(plan->mechanism, last, rows, delta_of_bounds(plan));
+        double cut = tc_bounded_cut(plan->mechanism, last, rows, tc_delta_of_bounds(plan));
         double rest = price_of_rest(plan, whole, last);
         double noise = gaussian ? sqrt(plan->rounds) / rest : sqrt(2) * plan->rounds / rest;
         double doubt = cut / last + 2 * averaged * noise;
@@ -258,7 +262,8 @@ void tc_plan_last(tc_planner *rounds, const tc_planner *whole) {
     tc_planner *p = TC_NEW(rounds->arena, tc_planner, 1);
     tc_layout layout = {0};
     *p = *whole;
-    last->cut = tc_bounded_cut(plan->mechanism, last->target, count_rows(p), delta_of_bounds(plan));
+    last->rows = count_rows(p);
+    last->cut = tc_bounded_cut(plan->mechanism, last->target, last->rows, tc_delta_of_bounds(plan));
     if (!isfinite(last->cut)) {
         tc_refuse(p, false, "the bounds of the last round's noise would need more than this delta: ask for a smaller "
                             "epsilon, or a larger delta");
@@ -282,7 +287,7 @@ void tc_plan_last(tc_planner *rounds, const tc_planner *whole) {
     bound_noise(&layout, last->cut);
     tc_take_layout(p->plan, TC_PLACEMENT_OUTPUTS, &layout);
     last->allowance = find_allowance(p, &layout);
-    last->delta = tc_bounded_delta(plan->mechanism, last->target, count_rows(p), last->cut);
+    last->delta = tc_bounded_delta(plan->mechanism, last->target, last->rows, last->cut);
     last->plan = p->plan;
     rounds->last = p;
     tc_plan_hash(p->arena, p->plan);

@@ -134,6 +134,7 @@ typedef struct tc_last_round {
     double multiplier;    /* as for the rounds */
     double target;        /* what it may cost: epsilon, or gdp */
     double price;         /* what it costs an observer of everything */
+    double rows;          /* that depend on states */
     double cut;           /* bounds are so many scales */
     double delta;         /* what bounded support costs; part of the plan's delta */
     double *allowance;    /* by constraint: how far a released value less its noise can be from g at the averages */

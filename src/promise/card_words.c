@@ -51,7 +51,7 @@ static const char *variable_name(tc_arena *arena, const tc_family *family, const
 
 static const char *at_most(tc_arena *arena, const tc_plan *plan) {
     const char *epsilon = tc_text_up(arena, plan->epsilon);
-    if (is_gaussian(plan))
+    if (plan->delta > 0)
         return tc_arena_format(arena, "P(S) <= e^epsilon P'(S) + delta, epsilon = %s, delta = %s", epsilon,
                                tc_text_up(arena, plan->delta));
     return tc_arena_format(arena, "P(S) <= e^epsilon P'(S), epsilon = %s", epsilon);
@@ -82,7 +82,7 @@ static const char *everything(tc_arena *arena, const tc_plan *plan) {
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
     double all = tc_price_of_run(plan).epsilon;
     const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
-    const char *rare = is_gaussian(plan) ? ", except for rare answers (delta)" : "";
+    const char *rare = plan->delta > 0 ? ", except for rare answers (delta)" : "";
     if (plan->calibration == TC_PUBLISHED)
         return tc_arena_format(arena,
                                "Any ONE released system changes the odds between the two by a factor of at most "
@@ -308,7 +308,7 @@ static size_t not_hidden_every_round(tc_arena *arena, const tc_plan *plan, const
     return count;
 }
 
-size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
+static size_t not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
     if (plan->distances != NULL)
         return not_hidden_every_round(arena, plan, texts);
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
@@ -341,4 +341,13 @@ size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **te
                                "times B. To hide all that an agent could do, ask for --adjacency agent.",
                                plan->rounds, distance, distance / plan->adjacency_bound);
     return 2;
+}
+
+size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    size_t count = not_hidden(arena, plan, texts);
+    if (plan->last != NULL)
+        texts[count++] = "The noise of the last round (--feasible always) has bounds. What differs k times as much as "
+                         "is promised costs delta too: (e^(k epsilon) - 1) / (e^epsilon - 1) times, and what moves a "
+                         "constraint by twice a bound shows.";
+    return count;
 }

@@ -72,6 +72,8 @@ double tc_bounded_cut(tc_mechanism mechanism, double amount, double rows, double
 
 /* Of the plan's delta, what Gaussian noise itself may use: all of it, unless a last round has bounds to pay for. */
 double tc_noise_delta(const tc_plan *plan);
+/* The rest, which the bounds of the last round may use. */
+double tc_delta_of_bounds(const tc_plan *plan);
 
 /* ==== view_price.c ==== */
 

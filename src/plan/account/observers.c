@@ -216,16 +216,23 @@ void tc_account_observers(tc_planner *p) {
 
 /* ---- the translation table: the prices at which the same noise hides other things than its planned unit ---------- */
 
-static void add_price(tc_planner *p, const char *what, double distance, double amount) {
+/* last: the part of the last round, whose noise has bounds. What moves its numbers further than was planned can be told
+ * with more than the plan's delta. */
+static double epsilon_of(const tc_plan *plan, double amount, double last) {
+    if (plan->last != NULL && tc_bounded_delta(plan->mechanism, last, plan->last->rows, plan->last->cut) >
+                                  tc_delta_of_bounds(plan))
+        return INFINITY;
+    bool converts = plan->mechanism == TC_MECHANISM_GAUSSIAN && amount > 0;
+    return converts ? tc_gaussian_epsilon(amount, tc_noise_delta(plan)) : amount;
+}
+
+static void add_price(tc_planner *p, const char *what, double distance, double amount, double last) {
     tc_plan *plan = p->plan;
     tc_price *made = &plan->prices[plan->price_count++];
-    *made = (tc_price){.what = what, .distance = distance, .epsilon = amount, .delta = 0};
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
-        made->delta = plan->delta;
-        made->epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, tc_noise_delta(plan));
-    }
-    if (plan->last != NULL)
-        made->delta = plan->delta;
+    *made = (tc_price){.what = what,
+                       .distance = distance,
+                       .epsilon = epsilon_of(plan, amount, last),
+                       .delta = plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL ? plan->delta : 0};
 }
 
 /* Whether a channel of states is of another family than the only one that counts. */
@@ -305,11 +312,18 @@ static double followed(const tc_plan *plan, double amount, double last) {
     return fmax(tc_with_last(plan, amount, tc_mul_up(tc_average_follows(plan), last)), last);
 }
 
-/* One state of one message; agent, last: the price of all that its agent can do in a round, and in the last one. */
-static double one_message(tc_planner *p, double distance, const tc_family *only, double hold, double agent,
-                          double last) {
+/* One state of one message; agent, last: the price of all that its agent can do in a round, and in the last one. *own
+ * is the part of the last round, if that message is the average. */
+static double one_message(tc_planner *p, double distance, const tc_family *only, double hold, double agent, double last,
+                          double *own) {
     double amount = tc_mul_up(hold, fmin(one_state(p, distance, only), agent));
-    return p->last != NULL ? followed(p->plan, amount, fmin(one_state(p->last, distance, only), last)) : amount;
+    *own = p->last != NULL ? fmin(one_state(p->last, distance, only), last) : 0;
+    return p->last != NULL ? followed(p->plan, amount, *own) : amount;
+}
+
+static void add_message(tc_planner *p, const char *what, double distance, double hold, double agent, double last) {
+    double own = 0, amount = one_message(p, distance, NULL, hold, agent, last, &own);
+    add_price(p, what, distance, amount, own);
 }
 
 static double widest_of(const tc_family *family) {
@@ -361,7 +375,8 @@ static void add_ten_times(tc_planner *p) {
     else
         what = tc_arena_format(p->arena, "ten times the planned distance, %s in all",
                                number(p, more * plan->adjacency_bound));
-    add_price(p, what, plan->distances != NULL ? far : tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
+    add_price(p, what, plan->distances != NULL ? far : tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount),
+              plan->last != NULL ? tc_mul_up(more, plan->last->price) : 0);
 }
 
 void tc_account_prices(tc_planner *p) {
@@ -385,13 +400,13 @@ void tc_account_prices(tc_planner *p) {
     /* States outside of an enforced set are moved, by a map that does not keep distances: docs/proofs/publicset.md. */
     const char *where = tc_relies_on_caps(plan) ? " within its public set" : "";
     if (unit >= step)
-        add_price(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
-                  unit, one_message(p, unit, NULL, hold, agent, last));
+        add_message(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
+                    unit, hold, agent, last);
     if (width > unit)
-        add_price(p,
-                  tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)", where,
-                                  number(p, width)),
-                  width, one_message(p, width, NULL, hold, agent, last));
+        add_message(p,
+                    tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)",
+                                    where, number(p, width)),
+                    width, hold, agent, last);
     if (plan->adjacency != TC_ADJACENCY_AGENT)
         add_ten_times(p);
     bool knows_days = p->options->rounds_per_day >= 1;
@@ -409,18 +424,13 @@ void tc_account_prices(tc_planner *p) {
                                   : tc_arena_format(p->arena, "everything one agent could do in %s%s",
                                                     rounds_text(p, rounds), i == 1 ? part_text : "");
         add_price(p, what, tc_mul_up(gaussian ? tc_sqrt_up(rounds) : rounds, reach),
-                  and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent), last));
+                  and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent), last), last);
     }
 }
 
 /* ---- by family --------------------------------------------------------------------------------------------------- */
 
 enum { MOST_FAMILIES = 64 }; /* each takes a pass over all agents */
-
-static double epsilon_of(const tc_plan *plan, double amount) {
-    bool converts = plan->mechanism == TC_MECHANISM_GAUSSIAN && amount > 0;
-    return converts ? tc_gaussian_epsilon(amount, tc_noise_delta(plan)) : amount;
-}
 
 void tc_account_families(tc_planner *p) {
     tc_plan *plan = p->plan;
@@ -435,14 +445,15 @@ void tc_account_families(tc_planner *p) {
     for (size_t f = 0; f < count; f++) {
         const tc_family *family = &p->model->families[f];
         double range = widest_of(family), agent = whole_agent(p, family);
-        double last = p->last != NULL ? whole_agent(p->last, family) : 0;
+        double last = p->last != NULL ? whole_agent(p->last, family) : 0, own = 0;
+        double state = one_message(p, range, family, hold, agent, last, &own);
         plan->family_prices[f] = (tc_family_price){
             .family = family->name,
             .members = family->count,
             .range = range,
-            .state_epsilon = epsilon_of(plan, one_message(p, range, family, hold, agent, last)),
-            .round_epsilon = epsilon_of(plan, and_last(plan, tc_mul_up(hold, agent), last)),
+            .state_epsilon = epsilon_of(plan, state, own),
+            .round_epsilon = epsilon_of(plan, and_last(plan, tc_mul_up(hold, agent), last), last),
             .run_epsilon =
-                isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, and_last(plan, tc_mul_up(rounds, agent), last))};
+                isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, and_last(plan, tc_mul_up(rounds, agent), last), last)};
     }
 }
