@@ -178,6 +178,7 @@ typedef struct tacit_promise {
     uint64_t seed;      /* of the first, where there are several runs */
     const char *ledger; /* a file: plan shows what all runs cost with this one, run enters it. NULL: none */
     double budget_epsilon, budget_delta; /* refuse a run if all would then cost more; NAN: only the file's budget */
+    const char *feasible; /* "always", "always:0.3": one more round, and a result that certainly satisfies */
 } tacit_promise;
 TACIT_API void tacit_promise_default(tacit_promise *promise, size_t size);
 

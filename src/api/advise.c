@@ -65,10 +65,11 @@ static tc_status read_wish(tc_api_call *call, tc_advice_wish *wish) {
     wish->constraint =
         own.constraint == NULL ? NULL : tc_arena_copy(work->arena, own.constraint, strlen(own.constraint));
     wish->plan = call->wishes.plan;
-    if (tc_resolve_method(&wish->plan) != TC_METHOD_TACIT || call->wishes.margin.kind != TC_MARGIN_NONE)
+    if (tc_resolve_method(&wish->plan) != TC_METHOD_TACIT || call->wishes.margin.kind != TC_MARGIN_NONE ||
+        wish->plan.certain)
         return tc_work_refuse(
-            work, "advice is about method tacit without a margin: leave out --margin, and the published method and "
-                  "calibration");
+            work, "advice is about method tacit without a margin: leave out --margin, --feasible, and the published "
+                  "method and calibration");
     return tc_planned_refuse_costs(call);
 }
 

@@ -60,11 +60,11 @@ static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup,
  */
 static tc_status take_published(tc_api_call *call) {
     tc_privacy_wishes *wishes = &call->wishes;
-    if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE)
+    if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE || wishes->plan.certain)
         return tc_work_refuse(&call->work,
                               "the theorem is about the published method, and what is proved about the method tacit is "
                               "no bound of its error, since its steps follow what is released (docs/proofs/method.md, "
-                              "section 6): leave out the method tacit and the margin");
+                              "section 6): leave out the method tacit, the margin and --feasible");
     if (wishes->plan.hold_cap > 0)
         return tc_work_refuse(&call->work, "the theorem is about rounds that wait for every agent: leave out holds");
     wishes->plan.method = TC_METHOD_PUBLISHED;

@@ -15,8 +15,10 @@ struct tc_cloud_half {
 tc_status tc_cloud_half_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                             const tc_derivatives *derivatives, tc_random *random,
                             const tc_cloud_half_settings *settings, tc_cloud_half **half, const char **why) {
-    const tc_engine_settings same = {
-        .dual_radius = settings->dual_radius, .team = settings->team, .facts = settings->facts};
+    const tc_engine_settings same = {.dual_radius = settings->dual_radius,
+                                     .team = settings->team,
+                                     .facts = settings->facts,
+                                     .last_random = settings->last_random};
     tc_engine_kind kind = {.driver = TC_DRIVER_AUTO, .first_round = settings->first_round};
     *half = NULL;
     *why = model->role == TC_ROLE_AGENT      ? "a cloud needs the cloud's file or the whole problem"
@@ -31,6 +33,8 @@ tc_status tc_cloud_half_new(tc_arena *arena, const tc_plan *plan, const tc_model
     tc_status status = tc_engine_new_of_kind(arena, plan, model, derivatives, random, &same, kind, &made->engine, why);
     if (status == TC_OK && settings->draws_ahead) {
         status = tc_release_draw_ahead(arena, made->engine->release, 0);
+        if (status == TC_OK && made->engine->last != NULL)
+            status = tc_release_draw_ahead(arena, tc_last_release(made->engine->last), 0);
         *why = status == TC_OK ? NULL : "the system gives no thread that could draw noise";
     }
     if (status == TC_OK)
@@ -45,14 +49,27 @@ tc_taken tc_cloud_half_take(tc_cloud_half *half, size_t family, size_t member, c
     return tc_states_from_integers(half->engine->states, family, member, units);
 }
 
+static bool is_last(const tc_engine *engine, uint64_t k) {
+    return engine->last != NULL && (double)k == engine->plan->rounds + 1;
+}
+
 static bool is_next(const tc_cloud_half *half, uint64_t k) {
     const tc_engine *engine = half->engine;
     return half->has_snapshot && engine->reason == NULL && engine->broken == TC_OK && k == engine->done + 1 &&
-           (double)k <= engine->plan->rounds;
+           ((double)k <= engine->plan->rounds || is_last(engine, k));
 }
 
 tc_status tc_cloud_half_prepare(tc_cloud_half *half, uint64_t k) {
-    return is_next(half, k) ? tc_release_prepare(half->engine->release, k) : TC_BAD_USAGE;
+    if (!is_next(half, k))
+        return TC_BAD_USAGE;
+    return is_last(half->engine, k) ? tc_release_prepare(tc_last_release(half->engine->last), 1)
+                                    : tc_release_prepare(half->engine->release, k);
+}
+
+static tc_status end_with_last(tc_engine *engine) {
+    engine->broken = tc_last_round_now(engine, NULL);
+    engine->done += engine->broken == TC_OK;
+    return engine->broken;
 }
 
 tc_status tc_cloud_half_round(tc_cloud_half *half, uint64_t k, tc_answer_scalars *scalars, double *p,
@@ -65,7 +82,7 @@ tc_status tc_cloud_half_round(tc_cloud_half *half, uint64_t k, tc_answer_scalars
     if (status != TC_OK)
         return status;
     engine->p = p;
-    status = tc_engine_round(engine);
+    status = is_last(engine, k) ? end_with_last(engine) : tc_engine_round(engine);
     engine->p = NULL;
     *scalars = engine->scalars;
     if (engine->reason != NULL)
@@ -102,6 +119,8 @@ static void go_through(const tc_cloud_half *half, uint64_t *round, uint64_t *gap
     tc_snapshot_numbers(snapshot, engine->mu, engine->model->constraint_count);
     if (engine->method->snapshot != NULL)
         engine->method->snapshot(engine->of_method, snapshot);
+    if (engine->last != NULL)
+        tc_last_snapshot(half->engine, is_last(engine, *round), snapshot);
 }
 
 size_t tc_cloud_half_snapshot_size(const tc_cloud_half *half) {
@@ -133,7 +152,8 @@ static bool is_sound(const tc_engine *engine, uint64_t round) {
     for (size_t j = 0; j < engine->model->constraint_count; j++)
         if (!isfinite(engine->mu[j]) || (engine->mu[j] < 0 && !engine->model->constraints[j].is_equality))
             return false;
-    return engine->method->resume == NULL || engine->method->resume(engine->of_method, round, engine->mu);
+    return engine->method->resume == NULL ||
+           engine->method->resume(engine->of_method, is_last(engine, round) ? round - 1 : round, engine->mu);
 }
 
 bool tc_cloud_half_load(tc_cloud_half *half, const unsigned char *bytes, size_t size) {

@@ -17,6 +17,7 @@ enum { TC_STATES_MAC = TC_MAC_BYTES }; /* the keyed MAC of a round's states (rel
 typedef struct tc_cloud_half_settings {
     double dual_radius;          /* R, public; INFINITY for none */
     tc_team *team;               /* NULL: the caller's thread alone */
+    tc_random *last_random;      /* as in engine.h */
     const tc_tacit_facts *facts; /* of a plan for the method tacit; NULL otherwise */
     uint64_t first_round;        /* 1, or after a restart the round after the last one that anybody can have seen */
     bool draws_ahead;            /* noise comes from a thread of its own (tc_release_draw_ahead) */

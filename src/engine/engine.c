@@ -123,6 +123,10 @@ tc_status tc_engine_new_of_kind(tc_arena *arena, const tc_plan *plan, const tc_m
         status = prepare(made, derivatives, settings, kind, why);
     if (status != TC_OK)
         return status;
+    if (plan->last != NULL)
+        status = tc_last_new(made, settings->last_random, why);
+    if (status != TC_OK)
+        return status;
     start(made);
     *engine = made;
     return TC_OK;
@@ -197,6 +201,8 @@ tc_status tc_engine_round(tc_engine *engine) {
         swap(&engine->x, &engine->next_x);
         swap(&engine->mu, &engine->next_mu);
         engine->done = k;
+        if (engine->last != NULL && engine->agents != NULL && (double)k == engine->plan->rounds)
+            engine->broken = tc_last_round_now(engine, engine->method->result_states(engine->of_method));
     } else if (engine->broken == TC_OK) {
         engine->reason = describe(engine, &failure, k);
     }
@@ -239,6 +245,8 @@ uint64_t tc_engine_rounds(const tc_engine *engine) { return engine->done; }
 const double *tc_engine_states(const tc_engine *engine) { return engine->x; }
 const double *tc_engine_multipliers(const tc_engine *engine) { return engine->mu; }
 const double *tc_engine_result_states(const tc_engine *engine) {
+    if (engine->last != NULL && tc_last_found(engine->last) != NULL)
+        return engine->next_x;
     return engine->method->result_states != NULL ? engine->method->result_states(engine->of_method) : engine->x;
 }
 const double *tc_engine_result_multipliers(const tc_engine *engine) {
@@ -247,6 +255,8 @@ const double *tc_engine_result_multipliers(const tc_engine *engine) {
 }
 const tc_feasibility *tc_engine_feasibility(const tc_engine *engine) {
     bool whole = engine->reason == NULL && engine->broken == TC_OK && engine->done > 0;
+    if (whole && engine->last != NULL && tc_last_found(engine->last) != NULL)
+        return tc_last_found(engine->last);
     return engine->method->feasibility != NULL && whole ? engine->method->feasibility(engine->of_method) : NULL;
 }
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }

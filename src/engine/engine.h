@@ -29,6 +29,7 @@ typedef struct tc_engine_settings {
     double dual_radius;          /* R, public; INFINITY for none */
     tc_team *team;               /* NULL: the caller's thread alone */
     const tc_tacit_facts *facts; /* of a plan for the method `tacit`; NULL otherwise */
+    tc_random *last_random;      /* of a plan with a last round: a second source, for that one; NULL otherwise */
     unsigned without;            /* tc_without of controller.h, for measurements; 0 */
 } tc_engine_settings;
 

@@ -15,6 +15,7 @@
 
 typedef struct tc_small tc_small;
 typedef struct tc_large tc_large;
+typedef struct tc_last tc_last;
 
 typedef enum tc_driver { TC_DRIVER_AUTO, TC_DRIVER_SMALL, TC_DRIVER_LARGE } tc_driver;
 
@@ -39,6 +40,7 @@ struct tc_engine {
     bool is_large;
     tc_small *small; /* one of the two */
     tc_large *large;
+    tc_last *last; /* NULL: the plan has no last round */
     double *x, *next_x;
     double *p; /* by coordinate: small driver, and agents elsewhere */
     double *mu, *next_mu;
@@ -72,6 +74,16 @@ tc_small *tc_small_new(tc_engine *engine);
 tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) TC_MUST_USE;
 tc_large *tc_large_new(tc_engine *engine);
 tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) TC_MUST_USE;
+
+/* last.c: the round after all others. random: for its noise alone. */
+tc_status tc_last_new(tc_engine *engine, tc_random *random, const char **why) TC_MUST_USE;
+tc_release *tc_last_release(const tc_last *last);
+/* average: of all agents, by coordinate; NULL: agents elsewhere have sent theirs. The result of the agents here goes
+ * into next_x; otherwise engine->p is the point that the result is moved to, and engine->scalars.step how far. */
+tc_status tc_last_round_now(tc_engine *engine, const double *average) TC_MUST_USE;
+/* NULL before it. */
+const tc_feasibility *tc_last_found(const tc_last *last);
+void tc_last_snapshot(tc_engine *engine, bool is_over, tc_snapshot *snapshot);
 
 /* Rows of TC_RELEASE_BLOCK numbers. */
 double **tc_block_rows(tc_arena *arena, size_t rows);

@@ -143,3 +143,13 @@ tc_status tc_last_round_now(tc_engine *engine, const double *average) {
         put_point(engine);
     return TC_OK;
 }
+
+/* ---- after a restart --------------------------------------------------------------------------------------------- */
+
+/* What is certain follows from u_j, which are public. */
+void tc_last_snapshot(tc_engine *engine, bool is_over, tc_snapshot *snapshot) {
+    tc_last *last = engine->last;
+    tc_snapshot_numbers(snapshot, last->upper, engine->model->constraint_count);
+    if (snapshot->what == TC_SNAPSHOT_LOAD && is_over)
+        last->found = engine->method->certify(engine->of_method, last->upper, engine->plan->last->allowance);
+}

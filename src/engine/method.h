@@ -66,6 +66,9 @@ typedef struct tc_method_table {
     const double *(*result_states)(void *self);
     const double *(*result_multipliers)(void *self);
     const tc_feasibility *(*feasibility)(void *self);
+    /* After the last round (last.c): constraints at the average are certainly at most upper, and those at a result that
+     * is moved in doubles are allowance further off at most. How far the result is moved, and what holds there. */
+    const tc_feasibility *(*certify)(void *self, const double *upper, const double *allowance);
 
     /* What later rounds depend on besides mu. */
     void (*snapshot)(void *self, tc_snapshot *snapshot);

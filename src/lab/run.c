@@ -121,7 +121,7 @@ static void pace_report(run_pace *pace) {
 typedef struct single_run {
     const tc_experiment *experiment;
     tc_record *record;
-    tc_random *random;
+    tc_random *random, *last_random;
     tc_team *team; /* NULL: this thread alone */
     const tc_monitor *monitor;
     run_pace *pace;
@@ -267,8 +267,10 @@ static void keep_reason(tc_record *record, const char *reason) {
 /* arena: for what the run needs while it goes; the record is initialised. */
 static tc_status run_one(tc_arena *arena, single_run *one, const char **why) {
     const tc_experiment *experiment = one->experiment;
-    tc_engine_settings settings = {
-        .dual_radius = experiment->dual_radius, .team = one->team, .facts = experiment->method};
+    tc_engine_settings settings = {.dual_radius = experiment->dual_radius,
+                                   .team = one->team,
+                                   .facts = experiment->method,
+                                   .last_random = one->last_random};
     tc_engine *engine = NULL;
     tc_status status = tc_engine_new(arena, experiment->plan, experiment->model, experiment->derivatives, one->random,
                                      &settings, &engine, why);
@@ -289,21 +291,29 @@ static tc_status run_one(tc_arena *arena, single_run *one, const char **why) {
 
 /* ---- a single run ---- */
 
-static tc_status random_source(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed,
-                               tc_random **random) {
+/* A second source, for a last round: the plan of that round has a hash of its own. */
+static tc_status one_source(tc_arena *arena, const tc_plan *plan, const char *id, const uint64_t *seed,
+                            tc_random **random) {
+    tc_run_identity identity = {.run_id = id, .run_id_length = strlen(id)};
+    memcpy(identity.plan_hash, plan->hash, sizeof identity.plan_hash);
+    return seed == NULL ? tc_random_new(arena, &identity, random)
+                        : tc_random_new_simulation(arena, &identity, *seed, random);
+}
+
+static tc_status random_sources(tc_arena *arena, single_run *one, const uint64_t *seed) {
+    const tc_experiment *experiment = one->experiment;
     const char *id = seed != NULL                 ? "simulation" /* a seed repeats a run */
                      : experiment->run_id != NULL ? experiment->run_id
                                                   : tc_lab_run_id(arena);
-    tc_run_identity identity = {.run_id = id, .run_id_length = strlen(id)};
-    memcpy(identity.plan_hash, experiment->plan->hash, sizeof identity.plan_hash);
-    return seed == NULL ? tc_random_new(arena, &identity, random)
-                        : tc_random_new_simulation(arena, &identity, *seed, random);
+    const tc_last_round *last = experiment->plan->last;
+    tc_status status = one_source(arena, experiment->plan, id, seed, &one->random);
+    return status == TC_OK && last != NULL ? one_source(arena, last->plan, id, seed, &one->last_random) : status;
 }
 
 static tc_status run_in(tc_arena *arena, single_run *one, const uint64_t *seed, char why[TC_REASON_SIZE]) {
     const tc_experiment *experiment = one->experiment;
     const char *text = NULL;
-    tc_status status = random_source(arena, experiment, seed, &one->random);
+    tc_status status = random_sources(arena, one, seed);
     if (status != TC_OK)
         return status;
     if (experiment->threads != 1)
@@ -369,18 +379,15 @@ static bool stopped(void *context) {
 }
 
 static tc_status simulate(tc_arena *arena, crowd *all, const tc_job *job, size_t worker) {
-    static const char run_id[] = "simulation";
     const tc_experiment *experiment = job->experiment;
     const tc_monitor monitor = {.interrupted = stopped, .context = all};
-    tc_run_identity identity = {.run_id = run_id, .run_id_length = sizeof run_id - 1};
     single_run one = {.experiment = experiment,
                       .record = job->record,
                       .monitor = &monitor,
                       .pace = &all->pace,
                       .reports = worker == 0};
     const char *why = NULL;
-    memcpy(identity.plan_hash, experiment->plan->hash, sizeof identity.plan_hash);
-    tc_status status = tc_random_new_simulation(arena, &identity, job->seed, &one.random);
+    tc_status status = random_sources(arena, &one, &job->seed);
     if (status == TC_OK)
         status = run_one(arena, &one, &why);
     if (status != TC_OK && why != NULL && !atomic_flag_test_and_set(&all->why_taken))

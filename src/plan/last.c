@@ -29,9 +29,8 @@ double tc_with_last(const tc_plan *plan, double rounds, double last) {
 double tc_noise_delta(const tc_plan *plan) {
     if (plan->last == NULL)
         return plan->delta;
-    return plan->mechanism != TC_MECHANISM_GAUSSIAN
-               ? 0
-               : tc_mul_down(tc_mul_down(NOISE_SHARE, plan->delta), TC_LEAST_KEPT);
+    return plan->mechanism != TC_MECHANISM_GAUSSIAN ? 0
+                                                    : tc_mul_down(tc_mul_down(NOISE_SHARE, plan->delta), TC_LEAST_KEPT);
 }
 
 double tc_delta_of_bounds(const tc_plan *plan) {
@@ -52,16 +51,17 @@ static double price_of_rest(const tc_plan *plan, double whole, double last) {
 }
 
 /* A public rule: the share that makes the bound of the last round plus two deviations of the averaged noise least,
- * where one agent moves what is released by 1 in every round. */
+ * where what is hidden moves a released number by 1 in every round, or in all rounds together. */
 static double choose_share(const tc_plan *plan, double whole, double rows) {
-    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN, each = tc_hides_every_round(plan->adjacency);
     double best = 0.5, least = INFINITY, averaged = sqrt(weight_squares(plan->rounds));
+    double noise = gaussian ? 1 : sqrt(2), moved = each ? 1 : tc_average_follows(plan);
+    if (each)
+        noise *= gaussian ? sqrt(plan->rounds) : plan->rounds;
     for (int i = 1; i < 40; i++) {
         double share = (double)i / 40, last = price_of_share(plan, whole, share);
         double cut = tc_bounded_cut(plan->mechanism, last, rows, tc_delta_of_bounds(plan));
-        double rest = price_of_rest(plan, whole, last);
-        double noise = gaussian ? sqrt(plan->rounds) / rest : sqrt(2) * plan->rounds / rest;
-        double doubt = cut / last + 2 * averaged * noise;
+        double doubt = moved * cut / last + 2 * averaged * noise / price_of_rest(plan, whole, last);
         if (doubt < least) {
             least = doubt;
             best = share;
@@ -77,25 +77,11 @@ static double count_rows(const tc_planner *p) {
     return fmax(rows, 1);
 }
 
-/* Units that hide every round pay for one more; the others bound all messages together by B, the average included:
- * where messages of the rounds move by B, the average moves with them. */
 void tc_share_with_last(tc_planner *p) {
     tc_plan *plan = p->plan;
-    bool shares = tc_hides_every_round(plan->adjacency);
     double asked = p->options->last_share, whole = p->target;
-    plan->last->share = NAN;
-    plan->last->target = whole;
-    if (!shares) {
-        double follows = tc_average_follows(plan);
-        p->multiplier = tc_mul_up(p->multiplier, plan->mechanism == TC_MECHANISM_GAUSSIAN
-                                                     ? tc_sqrt_up(tc_add_up(1, tc_mul_up(follows, follows)))
-                                                     : tc_add_up(1, follows));
-        plan->last->multiplier = p->multiplier;
-        return;
-    }
     plan->last->share = isnan(asked) ? choose_share(plan, whole, count_rows(p)) : asked;
     plan->last->target = price_of_share(plan, whole, plan->last->share);
-    plan->last->multiplier = 1;
     p->target = price_of_rest(plan, whole, plan->last->target);
 }
 
@@ -118,9 +104,6 @@ static const char *why_not(const tc_planner *p) {
     if (plan->hold_cap > 0)
         return "--feasible always needs every agent's own average: it does not go with messages that are used again "
                "(--hold)";
-    if (!isnan(p->options->last_share) && !tc_hides_every_round(plan->adjacency))
-        return "this unit bounds the messages of all rounds together, so the last round has the whole epsilon like any "
-               "other: --feasible always, without a share";
     if (!isnan(p->options->last_share) && !(p->options->last_share > 0 && p->options->last_share < 1))
         return "the share of the last round lies strictly between 0 and 1";
     for (size_t f = 0; f < p->model->family_count; f++) {
@@ -168,15 +151,29 @@ static double averaging_off(const tc_family *family, double rounds, bool euclide
     return tc_mul_up(tc_mul_up(tc_mul_up(2, rounds), tc_mul_up(0x1p-49, size)), euclidean ? tc_sqrt_up(dim) : dim);
 }
 
+/* Units that bound the messages of all rounds together: their average follows them. It is made of states that are at
+ * most h from the messages, in each of two worlds, and sent on the lattice. */
+double tc_last_distance(const tc_plan *plan, double distance) {
+    const tc_model *model = plan->model;
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN, all = plan->adjacency == TC_ADJACENCY_ENSEMBLE;
+    double step = tc_mul_up(4, ldexp(1, plan->state_exponent)), off = 0, states = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        double dim = (double)model->families[f].dim, members = all ? (double)model->families[f].count : 1;
+        off = fmax(off, averaging_off(&model->families[f], plan->rounds, false) / dim);
+        states = all ? states + dim * members : fmax(states, dim);
+    }
+    return tc_add_up(tc_mul_up(tc_average_follows(plan), distance),
+                     tc_mul_up(tc_add_up(step, tc_above(off)), gaussian ? tc_sqrt_up(states) : states));
+}
+
 static tc_distance *distances_of_averages(const tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_distance *made = TC_NEW(p->arena, tc_distance, p->model->family_count + 1);
     for (size_t f = 0; f < p->model->family_count; f++) {
         made[f] = plan->distances[f];
         if (made[f].protects)
-            made[f].distance = tc_add_up(made[f].distance,
-                                         averaging_off(&p->model->families[f], plan->rounds,
-                                                       plan->mechanism == TC_MECHANISM_GAUSSIAN));
+            made[f].distance = tc_add_up(made[f].distance, averaging_off(&p->model->families[f], plan->rounds,
+                                                                         plan->mechanism == TC_MECHANISM_GAUSSIAN));
     }
     return made;
 }
@@ -248,8 +245,8 @@ static double *find_allowance(tc_planner *p, const tc_layout *layout) {
         const tc_outer_input *input = &p->derivatives->inputs[p->derivatives->outer_first[o].column];
         uint32_t row = p->derivatives->outer_first[o].row;
         if (input->op == TC_SUM)
-            allowance[row] = tc_add_up(
-                allowance[row], tc_mul_up(tc_magnitude(s->first[o]), layout->lattice->sum_spread[input->index]));
+            allowance[row] = tc_add_up(allowance[row],
+                                       tc_mul_up(tc_magnitude(s->first[o]), layout->lattice->sum_spread[input->index]));
     }
     return allowance;
 }
@@ -265,14 +262,16 @@ void tc_plan_last(tc_planner *rounds, const tc_planner *whole) {
     last->rows = count_rows(p);
     last->cut = tc_bounded_cut(plan->mechanism, last->target, last->rows, tc_delta_of_bounds(plan));
     if (!isfinite(last->cut)) {
-        tc_refuse(p, false, "the bounds of the last round's noise would need more than this delta: ask for a smaller "
-                            "epsilon, or a larger delta");
+        tc_refuse(p, false,
+                  "the bounds of the last round's noise would need more than this delta: ask for a smaller "
+                  "epsilon, or a larger delta");
         return;
     }
     p->plan = plan_of_values(p);
     p->streams = tc_streams_new(p->arena, p->model, p->derivatives, p->monitor);
     p->sensitivity = tc_sensitivity_new(p->arena, p->streams);
     p->sensitivity->values_only = true;
+    last->multiplier = tc_hides_every_round(plan->adjacency) ? 1 : tc_last_distance(plan, plan->adjacency_bound);
     p->multiplier = last->multiplier;
     p->target = last->target;
     p->state_exponent = &plan->state_exponent;

@@ -397,8 +397,7 @@ static void put_channels(const tc_plan *plan, tc_buffer *out) {
 
 static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
     bool has_delta = plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL;
-    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon",
-                     has_delta ? "     delta" : "");
+    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", has_delta ? "     delta" : "");
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *o = &plan->observers[i];
         tc_buffer_puts(out, "  ");

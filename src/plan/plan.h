@@ -130,8 +130,8 @@ typedef struct tc_distance {
  * noise of bounded support (docs/proofs/ending.md). Everybody sees what follows from it. */
 typedef struct tc_last_round {
     struct tc_plan *plan; /* its release: g alone, one round, channels with bounds */
-    double share;         /* of epsilon, or of mu^2; NAN in units that bound all messages together */
-    double multiplier;    /* as for the rounds */
+    double share;         /* of epsilon, or of mu^2 */
+    double multiplier;    /* units that bound all messages together: how far their averages are apart; 1 for others */
     double target;        /* what it may cost: epsilon, or gdp */
     double price;         /* what it costs an observer of everything */
     double rows;          /* that depend on states */

@@ -21,7 +21,7 @@ typedef struct tc_planner {
     double box_length;
     const int *state_exponent; /* of the lattice of the states, where it is decided; NULL: to be chosen */
     struct tc_planner *last;   /* of the last round, where there is one */
-    bool names_forms; /* the constraints of model are forms and have names of forms */
+    bool names_forms;          /* the constraints of model are forms and have names of forms */
 } tc_planner;
 
 /* One way to place noise, with final scales; problem where it cannot be done. */
@@ -68,8 +68,10 @@ void tc_share_with_last(tc_planner *planner);
 void tc_plan_last(tc_planner *planner, const tc_planner *whole);
 /* Epsilon, or gdp, of the rounds and the last round together. */
 double tc_with_last(const tc_plan *plan, double rounds, double last);
-/* How far the average moves where a message moves by 1; of all messages, where they move by 1 in all. */
+/* How far the average moves where the messages of all rounds move by 1 together, in the norm of the mechanism. */
 double tc_average_follows(const tc_plan *plan);
+/* The same for this distance, with rounding: of the averages that are sent. */
+double tc_last_distance(const tc_plan *plan, double distance);
 
 /* ---- published.c, tacit.c: where each method puts its noise ---- */
 

@@ -278,8 +278,8 @@ static void set_constants(tc_planner *p, tc_layout *layout, const tc_channel_fac
 }
 
 void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
-    const tc_entries *entries = tc_entries_new(
-        p->arena, p->model, p->plan->is_last ? p->plan->measured_derivatives : p->derivatives, NULL);
+    const tc_entries *entries =
+        tc_entries_new(p->arena, p->model, p->plan->is_last ? p->plan->measured_derivatives : p->derivatives, NULL);
     list_output_channels(p, entries, layout);
     layout->map = tc_channel_map_new(p->arena, p->model, layout->channels, layout->count);
     layout->lattice = TC_NEW(p->arena, tc_lattice, 1);
@@ -322,8 +322,8 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
          * something, what costs less */
         bool coarser = decided  ? false
                        : either ? tc_lattice_share(p->plan, wish.state_exponent) < wish.share ||
-                                    tc_lattice_check_states(p->model, wish.state_exponent) != NULL
-                              : !agent;
+                                      tc_lattice_check_states(p->model, wish.state_exponent) != NULL
+                                : !agent;
         wish.state_exponent += coarser;
         wish.share *= coarser ? 1 : 2;
     }

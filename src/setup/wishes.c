@@ -147,6 +147,18 @@ static void read_margin(wish_reader *r, const char *text, tc_privacy_wishes *wis
     }
 }
 
+/* "always", "always:0.3" */
+static void read_feasible(wish_reader *r, const char *text, tc_plan_options *plan) {
+    plan->last_share = NAN;
+    if (text == NULL)
+        return;
+    plan->certain = strcmp(text, "always") == 0 ||
+                    (strncmp(text, "always:", 7) == 0 && tc_read_number(text + 7, &plan->last_share) &&
+                     plan->last_share > 0 && plan->last_share < 1);
+    if (!plan->certain)
+        complain(r, "feasible", "always, or always:S with S above 0 and below 1", text, "");
+}
+
 static void read_budget(wish_reader *r, const tacit_promise *promise, tc_privacy_wishes *wishes) {
     tc_budget budget = {
         .epsilon = number(r, "the budget's epsilon", promise->budget_epsilon, 0, INFINITY, false, "a positive number"),
@@ -193,6 +205,7 @@ static void read_promise(wish_reader *r, const tacit_promise *promise, tc_privac
                       .rounds = wishes->plan.rounds};
     read_adjacency(r, promise->adjacency, &wishes->plan);
     read_coalitions(r, promise, &wishes->plan);
+    read_feasible(r, promise->feasible, &wishes->plan);
     read_margin(r, promise->margin, wishes);
     read_budget(r, promise, wishes);
     wishes->seeded = wishes->plan.seeded = promise->simulate != 0;

@@ -147,8 +147,11 @@ const char *tc_rows_sentence(tc_arena *arena, const tc_model *model, const doubl
 const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
     tc_buffer out = tc_buffer_new(arena, LONGEST_ROWS);
     say_rows(&out, model, found->bounds, "at most ");
-    tc_buffer_printf(&out, ", with probability %g%s", found->probability,
-                     found->is_exact ? "" : " (to second order in the averaged noise)");
+    if (found->is_certain)
+        tc_buffer_puts(&out, ", with certainty");
+    else
+        tc_buffer_printf(&out, ", with probability %g%s", found->probability,
+                         found->is_exact ? "" : " (to second order in the averaged noise)");
     if (found->move > 0)
         tc_buffer_printf(&out, "; for that the result was moved %.3g %% of the way to the declared Slater point",
                          100 * found->move);
@@ -165,6 +168,7 @@ void tc_feasibility_json(tc_json *json, const tc_model *model, const tc_feasibil
     tc_json_number(json, "probability", found->probability);
     tc_json_bool(json, "shown", found->shown);
     tc_json_bool(json, "exact", found->is_exact);
+    tc_json_bool(json, "certain", found->is_certain);
     tc_json_number(json, "move", found->move);
     tc_json_numbers(json, "bounds", found->bounds, model->constraint_count);
     tc_json_close_object(json);

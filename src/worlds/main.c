@@ -120,6 +120,8 @@ static tc_status prepare(tc_worlds *w, const char *path, tc_work *work, tc_priva
     w->untested = w->setup.problem != NULL ? w->setup.problem : w->plan->problem;
     if (w->untested == NULL && w->plan->mechanism == TC_MECHANISM_NONE)
         w->untested = "the plan adds no noise: nothing is promised";
+    if (w->untested == NULL && w->plan->last != NULL)
+        w->untested = "the last round of --feasible always is not compared";
     return w->untested == NULL ? tc_setup_method(work, &w->setup, w->plan, wishes->margin, &w->method) : TC_OK;
 }
 

@@ -46,8 +46,7 @@ static void check(bool gaussian, double s, double amount, double cut) {
                 continue;
             for (int e = 0; e < 3; e++) {
                 double epsilon = gaussian ? 0.2 + 0.8 * e : amount * (1 + 0.5 * e);
-                double whole =
-                    gaussian ? promised + tc_gaussian_delta(epsilon, amount).hi / TC_LEAST_KEPT : promised;
+                double whole = gaussian ? promised + tc_gaussian_delta(epsilon, amount).hi / TC_LEAST_KEPT : promised;
                 double found = exact_delta(gaussian, s, bound, shift, epsilon);
                 assert_true(found <= whole * (1 + 1e-9));
                 worst = fmax(worst, found / whole);

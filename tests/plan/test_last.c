@@ -23,9 +23,9 @@ static const struct {
     tc_adjacency unit;
     double bound;
 } cases[] = {
-    {EXAMPLE("paper"), TC_ADJACENCY_ONE, 1},   {EXAMPLE("paper"), TC_ADJACENCY_ENSEMBLE, 1},
+    {EXAMPLE("paper"), TC_ADJACENCY_ONE, 1},     {EXAMPLE("paper"), TC_ADJACENCY_ENSEMBLE, 1},
     {EXAMPLE("paper"), TC_ADJACENCY_AGENT, NAN}, {EXAMPLE("paper"), TC_ADJACENCY_WITHIN, 0.5},
-    {EXAMPLE("num"), TC_ADJACENCY_ONE, 1},     {EXAMPLE("robots"), TC_ADJACENCY_AGENT, NAN},
+    {EXAMPLE("num"), TC_ADJACENCY_ONE, 1},       {EXAMPLE("robots"), TC_ADJACENCY_AGENT, NAN},
     {EXAMPLE("dispatch"), TC_ADJACENCY_ONE, 1},
 };
 enum { CASE_COUNT = sizeof cases / sizeof *cases };
@@ -85,13 +85,17 @@ static void no_pair_of_averages_costs_more(void **state) {
             for (int trial = 0; trial < 400; trial++) {
                 for (size_t c = 0; c < p.model->state_count; c++) {
                     tc_interval range = tc_coord_range(p.model, c);
-                    double at = range.lo + (range.hi - range.lo) * (trial % 2 ? uniform(&random, 0, 1) : rint(uniform(&random, 0, 1)));
+                    double at = range.lo + (range.hi - range.lo) *
+                                               (trial % 2 ? uniform(&random, 0, 1) : rint(uniform(&random, 0, 1)));
                     x[c] = fmin(floor(range.hi / step), fmax(ceil(range.lo / step), rint(at / step))) * step;
                 }
                 planned_evaluate(&r, x, y);
-                const tc_family *family = &p.model->families[(size_t)(uniform(&random, 0, 1) * (double)p.model->family_count)];
+                const tc_family *family =
+                    &p.model->families[(size_t)(uniform(&random, 0, 1) * (double)p.model->family_count)];
                 size_t member = (size_t)(uniform(&random, 0, 1) * (double)family->count);
-                double left = cases[i].unit == TC_ADJACENCY_AGENT ? INFINITY : cases[i].bound;
+                double left = cases[i].unit == TC_ADJACENCY_AGENT ? INFINITY
+                              : cases[i].unit == TC_ADJACENCY_ONE ? plan->last->multiplier
+                                                                  : cases[i].bound;
                 for (size_t c = 0; c < family->dim; c++) { /* by all that is left, in l1, which is less in l2 */
                     size_t at = tc_coord_of(family, member, c);
                     tc_interval range = tc_coord_range(p.model, at);
@@ -200,15 +204,14 @@ static void what_is_not_proved_is_refused_by_name(void **state) {
     options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, 1);
     options.hold_cap = 2;
     refuse(&p, options, "--hold");
-    options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, 1);
-    options.last_share = 0.5;
-    refuse(&p, options, "without a share");
     options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_AGENT, NAN);
     options.last_share = 1;
     refuse(&p, options, "between 0 and 1");
     planned_end(&p);
-    p = planned_problem("no slater", "agent a { state x in [0, 1]; private minimize x^2 }\nagent b { state x in [0, 1]; private minimize x^2 }\n"
-                                     "constraint c: a.x + b.x <= 1\ndual radius 5\nschedule { rounds 100 }\n");
+    p = planned_problem(
+        "no slater",
+        "agent a { state x in [0, 1]; private minimize x^2 }\nagent b { state x in [0, 1]; private minimize x^2 }\n"
+        "constraint c: a.x + b.x <= 1\ndual radius 5\nschedule { rounds 100 }\n");
     refuse(&p, asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, 1), "not every agent has one");
     planned_end(&p);
 }

@@ -68,6 +68,7 @@ tc_status tc_promise_options(tc_cli *cli, const char *command, const tc_argument
     promise->calibration = word(&r, TC_PRIVACY_CALIBRATION);
     promise->constants = word(&r, TC_PRIVACY_CONSTANTS);
     promise->margin = word(&r, TC_PRIVACY_MARGIN);
+    promise->feasible = word(&r, TC_PRIVACY_FEASIBLE);
     promise->alpha_bar = positive(&r, TC_PRIVACY_ALPHA_BAR, "alpha-bar", INFINITY, number);
     promise->gamma_bar = positive(&r, TC_PRIVACY_GAMMA_BAR, "gamma-bar", INFINITY, number);
     promise->c1 = values[TC_PRIVACY_C1].given ? values[TC_PRIVACY_C1].real : NAN;

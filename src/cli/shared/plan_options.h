@@ -28,6 +28,7 @@ enum {
     TC_PRIVACY_CALIBRATION,
     TC_PRIVACY_CONSTANTS,
     TC_PRIVACY_MARGIN,
+    TC_PRIVACY_FEASIBLE,
     TC_PRIVACY_COALITION,
     TC_PRIVACY_ALPHA_BAR,
     TC_PRIVACY_GAMMA_BAR,
@@ -52,7 +53,7 @@ enum {
                           .type = TC_OPTION_STRING,                                                                    \
                           .argument = "D",                                                                             \
                           .text = "The probability with which Gaussian noise may fail to keep epsilon: above 0 and "   \
-                                  "below 1. Laplace noise has none."},                                                 \
+                                  "below 1. Laplace noise has none, unless --feasible asks for it."},                  \
     [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
                            .type = TC_OPTION_INT,                                                                      \
                            .argument = "T",                                                                            \
@@ -89,6 +90,15 @@ enum {
                                    "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
                                    "violates them less. auto takes what should leave no constraint violated with "     \
                                    "probability 0.95; auto:P with probability P, above 0.5 and below 1."},             \
+        [TC_PRIVACY_FEASIBLE] = {.name = "feasible",                                                                   \
+                                 .type = TC_OPTION_STRING,                                                             \
+                                 .argument = "F",                                                                      \
+                                 .text =                                                                               \
+                                     "Method tacit: always has one more round, in which agents send their averages "   \
+                                     "and constraints are released there with noise of bounded support; then the "     \
+                                     "result is moved towards the Slater point until all constraints hold with "       \
+                                     "certainty. It needs a delta, also with Laplace noise. In the units agent and "   \
+                                     "data it has a share of epsilon; always:S sets that share."},                     \
         [TC_PRIVACY_PLACEMENT] =                                                                                       \
             {.name = "placement",                                                                                      \
              .type = TC_OPTION_CHOICE,                                                                                 \

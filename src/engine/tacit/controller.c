@@ -367,6 +367,10 @@ bool tc_controller_moves(const tc_controller *controller) {
     return facts->moves && (double)controller->state.round == facts->rounds && !has_other_weights(controller);
 }
 
+const tc_feasibility *tc_controller_certify(tc_controller *controller, const double *upper, const double *allowance) {
+    return tc_margin_certify(controller->margin, upper, allowance);
+}
+
 const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
     if (controller->measurement == NULL || has_other_weights(controller))
         return NULL;

@@ -60,5 +60,7 @@ bool tc_controller_review(tc_controller *controller, const tc_measurement *measu
 
 /* After a whole round. NULL where r and the result are not averages of the same kind (tc_without). */
 const tc_feasibility *tc_controller_feasibility(tc_controller *controller);
+/* As method.h's certify. */
+const tc_feasibility *tc_controller_certify(tc_controller *controller, const double *upper, const double *allowance);
 
 #endif

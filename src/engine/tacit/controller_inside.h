@@ -118,6 +118,8 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
                    uint64_t k, double *margins);
 
 /* u_j after round k, the rows and the estimator as they were then. */
+/* As method.h's certify. */
+const tc_feasibility *tc_margin_certify(tc_margin *margin, const double *upper, const double *allowance);
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
                                       const tc_measurement *measurement, uint64_t k);
 

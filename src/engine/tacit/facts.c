@@ -435,7 +435,8 @@ static bool ends_with_a_move(const tc_model *model, const tc_tacit_facts *facts)
     size_t moving = 0;
     for (size_t j = 0; j < model->constraint_count; j++)
         moving += !model->constraints[j].is_equality && !facts->is_constant[j];
-    return facts->margin.kind == TC_MARGIN_AUTO && !facts->margin.stays && moving > 0 && !lacks_slacks(model, facts);
+    return facts->margin.kind == TC_MARGIN_AUTO && !facts->margin.stays && !facts->certain && moving > 0 &&
+           !lacks_slacks(model, facts);
 }
 
 static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
@@ -474,11 +475,15 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                              .slack = TC_NEW(arena, double, model->constraint_count),
                              .slater_off = TC_NEW(arena, double, model->constraint_count),
                              .is_constant = tc_constant_rows(arena, model, derivatives),
+                             .certain = plan->last != NULL,
                              .margin = margin};
     find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
     find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
     made->moves = ends_with_a_move(model, made);
-    *why = check_margin(arena, model, made);
+    *why = made->certain && lacks_slacks(model, made)
+               ? "--feasible always moves the result towards the public Slater point, and that is not shown to satisfy "
+                 "every inequality strictly"
+               : check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;
     made->radius = radius_from_room(arena, model, derivatives, made);

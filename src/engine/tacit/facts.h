@@ -26,6 +26,7 @@ typedef struct tc_tacit_facts {
     double *slack;      /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
     double *slater_off; /* by equality: |g_j| at that point is at most this; 0 of inequalities */
     bool *is_constant;  /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
+    bool certain;       /* --feasible always: a last round follows, and the move is its answer (engine/last.c) */
     bool moves;         /* the last answer moves the result towards that point (margin.c) */
     tc_margin_wish margin;
     const char **warnings; /* where the method is not expected to do well */
@@ -38,6 +39,7 @@ typedef struct tc_feasibility {
     double probability;
     bool shown;           /* no bound of an inequality is above 0 */
     bool is_exact;        /* all constraints are affine by structure; otherwise of second order in the averaged noise */
+    bool is_certain;      /* from the last round of --feasible always: the bounds hold whatever the noise was */
     double move;          /* t: the result is moved this part of the way to the Slater point; NAN: it is the average */
     const double *bounds; /* m, in the units of the file */
 } tc_feasibility;

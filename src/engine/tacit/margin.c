@@ -256,7 +256,8 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
     double last = margin->facts->rounds;
     if (margin->facts->margin.kind != TC_MARGIN_AUTO || !((double)k <= UNTIL * last))
         return;
-    double done = weight_sum((double)k) / weight_sum(last), extra = margin->facts->moves ? EXTRA : EXTRA_ALONE;
+    double done = weight_sum((double)k) / weight_sum(last),
+           extra = margin->facts->moves || margin->facts->certain ? EXTRA : EXTRA_ALONE;
     for (size_t j = 0; j < margin->count; j++) {
         if (margin->constraints[j].is_equality)
             continue;
@@ -282,24 +283,40 @@ static double moved_bound(double u, double t, double at_point) {
 double tc_margin_least_move(double u, double slack) {
     if (u <= 0)
         return 0;
+    if (!(slack > 0))
+        return 1;
     double t = u / (u + slack);
     while (t < WHOLE_MOVE && moved_bound(u, t, -slack) > 0)
         t = nextafter(t, 1);
     return t < WHOLE_MOVE ? t : 1; /* u infinite or not a number: the point itself */
 }
 
-static void move_result(tc_margin *margin) {
+/* allowance: what rounding of the result may add to a row; NULL for none. A whole move has no rounding. */
+static double slack_of(const tc_margin *margin, const double *allowance, size_t j) {
+    return allowance == NULL ? margin->facts->slack[j] : tc_add_down(margin->facts->slack[j], -allowance[j]);
+}
+
+static void move_result(tc_margin *margin, const double *allowance) {
     const tc_tacit_facts *facts = margin->facts;
     double *bounds = margin->bounds, t = 0;
     for (size_t j = 0; j < margin->count; j++)
         if (!margin->constraints[j].is_equality && !facts->is_constant[j])
-            t = fmax(t, tc_margin_least_move(bounds[j], facts->slack[j]));
+            t = fmax(t, tc_margin_least_move(bounds[j], slack_of(margin, allowance, j)));
     for (size_t j = 0; t > 0 && j < margin->count; j++) {
-        double at_point = margin->constraints[j].is_equality ? facts->slater_off[j] : -facts->slack[j];
+        bool is_equality = margin->constraints[j].is_equality;
+        double at_point = is_equality ? facts->slater_off[j] : -facts->slack[j];
+        if (t < 1 && allowance != NULL)
+            at_point = is_equality ? tc_add_up(at_point, allowance[j]) : -slack_of(margin, allowance, j);
         if (!facts->is_constant[j])
             bounds[j] = t < 1 ? moved_bound(bounds[j], t, at_point) : at_point;
     }
     margin->found.move = t;
+}
+
+static void note_shown(tc_margin *margin) {
+    margin->found.shown = true;
+    for (size_t j = 0; j < margin->count; j++)
+        margin->found.shown = margin->found.shown && (margin->constraints[j].is_equality || margin->bounds[j] <= 0);
 }
 
 static double quantile_at(const tc_margin *margin, side_tail *side, double k) {
@@ -322,9 +339,17 @@ const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_row
     }
     margin->found.move = NAN;
     if (margin->facts->moves && (double)k == margin->facts->rounds)
-        move_result(margin);
-    margin->found.shown = true;
+        move_result(margin, NULL);
+    note_shown(margin);
+    return &margin->found;
+}
+
+const tc_feasibility *tc_margin_certify(tc_margin *margin, const double *upper, const double *allowance) {
     for (size_t j = 0; j < margin->count; j++)
-        margin->found.shown = margin->found.shown && (margin->constraints[j].is_equality || margin->bounds[j] <= 0);
+        margin->bounds[j] = upper[j];
+    move_result(margin, allowance);
+    note_shown(margin);
+    margin->found.probability = 1;
+    margin->found.is_exact = margin->found.is_certain = true;
     return &margin->found;
 }

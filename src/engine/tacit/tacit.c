@@ -245,6 +245,9 @@ static const double *result_states(void *self) {
 
 static const double *result_multipliers(void *self) { return ((tacit *)self)->result; }
 static const tc_feasibility *feasibility(void *self) { return tc_controller_feasibility(((tacit *)self)->controller); }
+static const tc_feasibility *certify(void *self, const double *upper, const double *allowance) {
+    return tc_controller_certify(((tacit *)self)->controller, upper, allowance);
+}
 
 /* ---- before the first round, and after a restart ----------------------------------------------------------------- */
 
@@ -332,6 +335,7 @@ const tc_method_table tc_tacit_method = {
     .result_states = result_states,
     .result_multipliers = result_multipliers,
     .feasibility = feasibility,
+    .certify = certify,
     .snapshot = snapshot,
     .resume = resume,
 };

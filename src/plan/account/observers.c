@@ -48,13 +48,10 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     }
 }
 
-/* What the rounds cost, with the last one, which everybody sees alike. Units that bound all messages together pay for
- * the dearer of the two. */
+/* What the rounds cost, with the last one, which everybody sees alike. */
 static double with_last(const tc_plan *plan, double amount) {
-    if (plan->last == NULL || plan->mechanism == TC_MECHANISM_NONE)
-        return amount;
-    return tc_hides_every_round(plan->adjacency) ? tc_with_last(plan, amount, plan->last->price)
-                                                 : fmax(amount, plan->last->price);
+    bool none = plan->last == NULL || plan->mechanism == TC_MECHANISM_NONE;
+    return none ? amount : tc_with_last(plan, amount, plan->last->price);
 }
 
 /* viewer NULL: no agent is outside, so there is nothing to learn. */
@@ -65,9 +62,10 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
     size_t agent_count = viewer != NULL ? viewer->agent_count : 0;
     *made = (tc_observer){
         .kind = kind, .who = who, .about = about, .agents = agents, .agent_count = agent_count, .each_of = UINT32_MAX};
-    double amount = viewer == NULL                         ? 0
-                    : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
-                                                           : with_last(plan, tc_mul_up(p->multiplier, plan_price(p, viewer)));
+    double amount = viewer == NULL ? 0
+                    : plan->mechanism == TC_MECHANISM_NONE
+                        ? (double)INFINITY
+                        : with_last(plan, tc_mul_up(p->multiplier, plan_price(p, viewer)));
     amount = amount == 0 ? 0 : amount;                      /* not -0 */
     for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
         if (plan->observers[i].gdp == amount) {
@@ -219,8 +217,8 @@ void tc_account_observers(tc_planner *p) {
 /* last: the part of the last round, whose noise has bounds. What moves its numbers further than was planned can be told
  * with more than the plan's delta. */
 static double epsilon_of(const tc_plan *plan, double amount, double last) {
-    if (plan->last != NULL && tc_bounded_delta(plan->mechanism, last, plan->last->rows, plan->last->cut) >
-                                  tc_delta_of_bounds(plan))
+    if (plan->last != NULL &&
+        tc_bounded_delta(plan->mechanism, last, plan->last->rows, plan->last->cut) > tc_delta_of_bounds(plan))
         return INFINITY;
     bool converts = plan->mechanism == TC_MECHANISM_GAUSSIAN && amount > 0;
     return converts ? tc_gaussian_epsilon(amount, tc_noise_delta(plan)) : amount;
@@ -306,19 +304,13 @@ static double and_last(const tc_plan *plan, double amount, double last) {
     return plan->last != NULL ? tc_with_last(plan, amount, last) : amount;
 }
 
-/* The same for what is proportional to a distance: a message of a round, which the average follows by less, or the
- * average itself. */
-static double followed(const tc_plan *plan, double amount, double last) {
-    return fmax(tc_with_last(plan, amount, tc_mul_up(tc_average_follows(plan), last)), last);
-}
-
-/* One state of one message; agent, last: the price of all that its agent can do in a round, and in the last one. *own
- * is the part of the last round, if that message is the average. */
+/* One state of one message of a round, which the average follows; agent, last: the price of all that its agent can do
+ * in a round, and in the last one. *own is the part of the last round. */
 static double one_message(tc_planner *p, double distance, const tc_family *only, double hold, double agent, double last,
                           double *own) {
     double amount = tc_mul_up(hold, fmin(one_state(p, distance, only), agent));
-    *own = p->last != NULL ? fmin(one_state(p->last, distance, only), last) : 0;
-    return p->last != NULL ? followed(p->plan, amount, *own) : amount;
+    *own = p->last != NULL ? fmin(one_state(p->last, tc_last_distance(p->plan, distance), only), last) : 0;
+    return and_last(p->plan, amount, *own);
 }
 
 static void add_message(tc_planner *p, const char *what, double distance, double hold, double agent, double last) {
@@ -392,15 +384,18 @@ void tc_account_prices(tc_planner *p) {
     double last = p->last != NULL ? whole_agent(p->last, NULL) : 0;
     plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
     if (p->last != NULL)
-        plan->range_price = followed(plan, plan->range_price, whole_ranges(p->last, width));
+        plan->range_price =
+            tc_with_last(plan, plan->range_price, tc_mul_up(tc_average_follows(plan), whole_ranges(p->last, width)));
     plan->message_price = and_last(plan, tc_mul_up(hold, agent), last);
-    plan->agent_price = isnan(plan->rounds)
-                            ? (double)INFINITY
-                            : and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent), last);
+    plan->agent_price =
+        isnan(plan->rounds)
+            ? (double)INFINITY
+            : and_last(plan, tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent), last);
     /* States outside of an enforced set are moved, by a map that does not keep distances: docs/proofs/publicset.md. */
     const char *where = tc_relies_on_caps(plan) ? " within its public set" : "";
     if (unit >= step)
-        add_message(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
+        add_message(p,
+                    tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
                     unit, hold, agent, last);
     if (width > unit)
         add_message(p,
@@ -453,7 +448,8 @@ void tc_account_families(tc_planner *p) {
             .range = range,
             .state_epsilon = epsilon_of(plan, state, own),
             .round_epsilon = epsilon_of(plan, and_last(plan, tc_mul_up(hold, agent), last), last),
-            .run_epsilon =
-                isnan(plan->rounds) ? (double)NAN : epsilon_of(plan, and_last(plan, tc_mul_up(rounds, agent), last), last)};
+            .run_epsilon = isnan(plan->rounds)
+                               ? (double)NAN
+                               : epsilon_of(plan, and_last(plan, tc_mul_up(rounds, agent), last), last)};
     }
 }
