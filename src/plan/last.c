@@ -98,6 +98,10 @@ static const char *why_not(const tc_planner *p) {
         return "--feasible always needs the number of rounds: add 'rounds' to the schedule, or --rounds T";
     if (p->model->constraint_count == 0)
         return "--feasible always is about constraints, and there are none";
+    if (p->analysis->constraints.verdict != TC_HOLDS)
+        return "--feasible always rests on constraints that are convex, and that is not proved of all (`tacit check` "
+               "says "
+               "where)";
     if (!(plan->delta > 0 && plan->delta < 1))
         return "--feasible always has noise of bounded support, which needs a delta, Laplace noise too: for example "
                "--delta 1e-6";

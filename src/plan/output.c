@@ -395,6 +395,33 @@ static void put_channels(const tc_plan *plan, tc_buffer *out) {
     tc_buffer_printf(out, "  ... and %zu more, scales from %.5g to %.5g\n", plan->channel_count - shown, least, most);
 }
 
+static void put_last(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    const tc_last_round *last = plan->last;
+    if (last == NULL)
+        return;
+    tc_buffer_puts(out, "\n");
+    put_wrapped(
+        out,
+        tc_arena_format(out->arena,
+                        "last round: constraints at the agents' averages, noise of at most %.4g scales, %.3g %% "
+                        "of %s, delta %s of the whole",
+                        last->cut, 100 * last->share,
+                        plan->mechanism == TC_MECHANISM_GAUSSIAN ? "the square of mu" : "epsilon",
+                        tc_text_up(out->arena, last->delta)),
+        width, 2);
+    tc_buffer_printf(out, "  %-26s %10s %12s %12s\n", "system", "moves by", "scale", "at most");
+    size_t count = last->plan->channel_count, shown = count <= FEW_CHANNELS ? count : SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        const tc_channel *channel = &last->plan->channels[i];
+        tc_buffer_puts(out, "  ");
+        tc_text_name(out, channel->name, 26);
+        tc_buffer_printf(out, " %10.5g %12.5g %12.5g\n", channel->sensitivity, channel->scale,
+                         ldexp((double)channel->bound, channel->step_exponent));
+    }
+    if (shown < count)
+        tc_buffer_printf(out, "  ... and %zu more\n", count - shown);
+}
+
 static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
     bool has_delta = plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL;
     tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", has_delta ? "     delta" : "");
@@ -474,6 +501,7 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
         tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",
                          plan->state_exponent, plan->overhead);
     put_placements(plan, out, width);
+    put_last(plan, out, width);
     put_observers(plan, out, width);
     put_prices(plan, out, width);
     put_family_prices(plan, out);
