@@ -29,6 +29,8 @@ class Promise(TypedDict, total=False):
     calibration: "tight" (epsilon is for everything that anyone sees) or "published" (for each released system).
     constants: "certified" Lipschitz constants, or those that the problem "declared".
     margin: keeps results away from the limits: a number, "auto", or "auto:0.99" for a probability.
+    feasible: "always": one more round, after which all constraints hold with certainty; "always:0.3" gives it that share of
+        the price. It needs a delta, with Laplace noise too.
     coalition: agents who put together what they see: "home[1],home[2]", or a list of such texts.
     alpha_bar, c1, gamma_bar, c2: regularization and step of the published method.
     most_holds: how often a late agent's state may be used again; 0: the cloud waits.
@@ -48,6 +50,7 @@ class Promise(TypedDict, total=False):
     calibration: str
     constants: str
     margin: str | float
+    feasible: str
     coalition: str | Iterable[str]
     alpha_bar: float
     c1: float
@@ -60,7 +63,7 @@ class Promise(TypedDict, total=False):
     budget: float | str | tuple[float, float]
 
 
-_WORDS = ("mechanism", "method", "placement", "calibration", "constants")
+_WORDS = ("mechanism", "method", "placement", "calibration", "constants", "feasible")
 _NUMBERS = ("epsilon", "delta", "rounds", "alpha_bar", "gamma_bar", "c1", "c2", "rounds_per_day")
 _WORDS_OR_NUMBERS = ("adjacency", "margin")
 PROMISE_KEYS = frozenset(Promise.__annotations__)

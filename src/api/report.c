@@ -59,6 +59,8 @@ tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char 
     const char *margin = tc_margin_text(arena, output->method);
     if (margin != NULL)
         tc_trace_fact_add(arena, trace, "margin", margin);
+    if (output->plan->last != NULL)
+        tc_trace_fact_add(arena, trace, "feasible", "always");
     tc_trace_fact_add(arena, trace, "seconds", tc_arena_format(arena, "%.3g", output->run_seconds));
     return trace;
 }

@@ -89,6 +89,11 @@ class Runs(unittest.TestCase):
         self.run_both(2, "curved.tacit", "--mechanism", "none", "--placement", "states")
         self.run_both(2, "curved.tacit", "--mechanism", "none", "--method", "published")
 
+    def test_last_round(self):
+        for name, words in (("affine.tacit", ()), ("laplace.tacit", ("--delta", "1e-6")), ("equality.tacit", ())):
+            self.run_both(3, name, "--feasible", "always", *words)
+        self.run_both(2, "curved.tacit", "--feasible", "always:0.3", threads=2)
+
     def test_agents(self):
         for name in ("ball.tacit", "kinks.tacit", "rows.tacit", "equality.tacit", "data.tacit"):
             self.run_both(2, name, "--rounds", "6")

@@ -42,6 +42,7 @@ static tc_status plan_without_noise(tc_work *work, const tc_compared *what, cons
     quiet.messages = &unsaid;
     quiet.hear = NULL;
     wanted.mechanism = TC_MECHANISM_NONE;
+    wanted.certain = false; /* its last round is for runs with noise */
     wanted.seeded = true;
     tc_status status = tc_setup_plan(&quiet, what->setup, &wanted, plan);
     if (status == TC_OK && (*plan)->problem == NULL)

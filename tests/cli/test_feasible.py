@@ -1,0 +1,108 @@
+"""`--feasible always` at the command: plans, runs and refusals."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TACIT = os.environ["TACIT"]
+EXAMPLES = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "examples"
+PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--adjacency", "one:0.1", "--rounds", "200")
+
+
+def tacit(*words):
+    return subprocess.run([TACIT, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def result(*words):
+    done = tacit(*words, "--json")
+    return json.loads(done.stdout)
+
+
+class Feasible(unittest.TestCase):
+    def test_constraints_hold_in_every_run(self):
+        for name in ("num", "paper", "robots"):
+            for mechanism in ("laplace", "gaussian"):
+                with self.subTest(name=name, mechanism=mechanism):
+                    made = result("run", EXAMPLES / f"{name}.tacit", *PROMISE, "--mechanism", mechanism, "--seeds", 20,
+                                  "--feasible", "always")
+                    for run in made["runs"]:
+                        self.assertEqual(run["final"]["max_violation"], 0)
+                        said = run["feasibility"]
+                        self.assertTrue(said["certain"] and said["shown"])
+                        self.assertEqual(said["probability"], 1)
+                        self.assertTrue(0 <= said["move"] <= 1 and max(said["bounds"]) <= 0)
+
+    def test_equalities_have_a_tolerance(self):
+        made = result("run", EXAMPLES / "dispatch.tacit", *PROMISE, "--mechanism", "laplace", "--seeds", 20, "--feasible",
+                      "always")
+        for run in made["runs"]:
+            self.assertTrue(run["feasibility"]["certain"])
+            self.assertGreater(max(run["feasibility"]["bounds"]), 0)  # the equality's
+            self.assertLessEqual(run["final"]["max_violation"], max(run["feasibility"]["bounds"]))
+
+    def test_a_plan_prices_it(self):
+        words = ("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "gaussian")
+        plain, made = result(*words), result(*words, "--feasible", "always")
+        self.assertNotIn("last_round", plain)
+        self.assertNotEqual(plain["hash"], made["hash"])
+        last = made["last_round"]
+        self.assertEqual(len(last["systems"]), 6)
+        self.assertTrue(0 < last["delta"] < 1e-6 and 0 < last["share"] < 1)
+        for system in last["systems"]:
+            self.assertGreaterEqual(system["bound"], last["cut"] * system["scale"])
+        everybody = [observer["epsilon"] for observer in made["observers"]]
+        self.assertTrue(all(0.99 < epsilon <= 1 for epsilon in everybody))
+        shared = result(*words, "--feasible", "always:0.2")["last_round"]
+        self.assertEqual(shared["share"], 0.2)
+        self.assertLess(shared["mu"], last["mu"])
+        text = tacit(*words, "--feasible", "always").stdout
+        self.assertIn("last round", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+        self.assertTrue(any("last round" in line for line in tacit("run", *words[1:], "--seed", 1, "--feasible", "always",
+                                                                   "--card").stdout.splitlines()))
+
+    def test_laplace_noise_has_a_delta_then(self):
+        made = result("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "laplace", "--feasible", "always")
+        self.assertEqual({observer["delta"] for observer in made["observers"]}, {1e-6})
+
+    def test_units(self):
+        for unit in ("ensemble:0.1", "agent", "agent:0.5"):
+            made = result("run", EXAMPLES / "num.tacit", "--epsilon", 1, "--delta", "1e-6", "--rounds", 200, "--adjacency",
+                          unit, "--mechanism", "gaussian", "--seed", 1, "--feasible", "always")
+            self.assertTrue(made["feasibility"]["certain"], unit)
+            self.assertEqual(made["final"]["max_violation"], 0)
+
+    def test_refusals(self):
+        paper, num = EXAMPLES / "paper.tacit", EXAMPLES / "num.tacit"
+        with tempfile.TemporaryDirectory() as folder:
+            for words, why in (
+                (("plan", num, *PROMISE, "--feasible", "sometimes"), "always, or always:S"),
+                (("plan", num, *PROMISE, "--feasible", "always:1"), "always, or always:S"),
+                (("plan", num, "--epsilon", 1, "--adjacency", "one:1", "--mechanism", "laplace", "--feasible", "always"),
+                 "needs a delta"),
+                (("run", paper, *PROMISE, "--mechanism", "gaussian", "--method", "published", "--feasible", "always"),
+                 "--method tacit"),
+                (("run", num, "--mechanism", "none", "--rounds", 100, "--feasible", "always"), "--mechanism none"),
+                (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--ledger",
+                  f"{folder}/ledger"), "a ledger or a budget"),
+                (("audit", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "samples the rounds"),
+                (("bound", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "--feasible"),
+            ):
+                with self.subTest(words=words):
+                    done = tacit(*words)
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn(why, " ".join((done.stderr + done.stdout).split()))
+
+    def test_there_is_no_certificate(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "certificate"
+            done = tacit("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "gaussian", "--feasible", "always",
+                         "--certificate", path)
+            self.assertIn("there is no certificate yet", done.stderr)
+            self.assertFalse(path.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
