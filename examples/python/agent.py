@@ -195,7 +195,7 @@ class Agent:
         states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
         if states != len(self.file.x):
             raise Over(2, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
-        if self.is_enrolled or method not in (1, 2, 3)[:self.version + 1] or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
+        if self.is_enrolled or method not in ((1, 2) if self.version == 1 else (1, 2, 3, 4)) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
                 self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
             raise Broken("an enrolment that is not this run's")
         self.kept["method"], self.kept["rounds"], self.is_enrolled = method, rounds, True
@@ -231,7 +231,8 @@ class Agent:
         if flags & CLAMPED:
             self.warn("box", "a state lay outside the public box of the cloud's file or its public set: those here seem to be others")
         step, regularization, *p = numbers = struct.unpack(f"<{len(file.x) + 2}d", body)
-        is_move = self.kept["method"] == 3 and k == self.kept["rounds"]
+        sends_average = self.kept["method"] == 4
+        is_move = self.kept["method"] in (3, 4) and k == self.kept["rounds"]
         in_range = 0 <= step <= 1 and regularization == 0 if is_move else step > 0 and regularization >= 0
         if not (all(map(math.isfinite, numbers)) and in_range):
             raise Broken("an answer with numbers out of range")
@@ -239,10 +240,13 @@ class Agent:
             raise Over(2, "the cloud moves the result to a point that is not this agent's Slater point")
         if k > unknown and (file.used is None or not held or k > self.kept["answered"] + 1):
             file.used = file.x
-        for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + 1):
+        for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + (not (is_move and sends_average))):
             file.average = [a + (3 / (j - unknown + 2)) * (v - a) for a, v in zip(file.average, file.used)]
         if is_move:  # step is t, p the Slater point; there is no step
             file.x = file.average = [a + step * (q - a) if step < 1 else q for a, q in zip(file.average, p)]
+            return
+        if sends_average and k + 1 == self.kept["rounds"] and k > unknown:  # the last state is the average; there is no step
+            file.x = list(file.average)
             return
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
         file.x = move(file.x, p, step, regularization)
@@ -265,6 +269,8 @@ class Agent:
                 return b""
             if kind == ANSWER:
                 self.answer(k, flags, body)
+            elif self.kept["method"] == 4 and k + 1 == self.kept["rounds"]:
+                self.file.x = list(self.file.average)
             self.kept["answered"], self.tries = k, 0
             self.file.save()
             return b"" if self.is_done() else self.state()

@@ -325,9 +325,10 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
                               .exponent = (int32_t)tc_get_u32(body + 4),
                               .method = method == 1   ? TC_WIRE_PUBLISHED
                                         : method == 2 ? TC_WIRE_TACIT
-                                                      : TC_WIRE_MOVED,
+                                        : method == 3 ? TC_WIRE_MOVED
+                                                      : TC_WIRE_CERTAIN,
                               .rounds = tc_get_u64(body + 16)};
-    if (method < 1 || method > 3 || enrolled->next == 0 || enrolled->rounds > TC_FRAME_MOST_ROUND ||
+    if (method < 1 || method > 4 || enrolled->next == 0 || enrolled->rounds > TC_FRAME_MOST_ROUND ||
         enrolled->exponent < -1074 || enrolled->exponent > 1023)
         return TC_REFUSED_FRAME;
     return enrolled->slot >= TC_MOST_SLOTS ? TC_REFUSED_SLOT : TC_NOT_REFUSED;

@@ -205,16 +205,21 @@ tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) TC
 #define TC_WIRE_METHODS(X)                                                                                             \
     X(TC_WIRE_PUBLISHED, 1)                                                                                            \
     X(TC_WIRE_TACIT, 2)                                                                                                \
-    X(TC_WIRE_MOVED, 3) /* tacit, and the last answer is a move; version 2 */
+    X(TC_WIRE_MOVED, 3)   /* tacit, and the last answer is a move; version 2 */                                        \
+    X(TC_WIRE_CERTAIN, 4) /* tacit, the last state is the average, and the last answer a move; version 2 */
 typedef enum tc_wire_method {
 #define X(code, number) code = number,
     TC_WIRE_METHODS(X)
 #undef X
 } tc_wire_method;
 /* The first version that knows it. */
-static inline uint16_t tc_wire_version(tc_wire_method method) { return method == TC_WIRE_MOVED ? 2 : 1; }
+static inline uint16_t tc_wire_version(tc_wire_method method) {
+    return method == TC_WIRE_MOVED || method == TC_WIRE_CERTAIN ? 2 : 1;
+}
 /* Whether the result is an average; 0: not known yet. */
-static inline bool tc_wire_averages(unsigned method) { return method == TC_WIRE_TACIT || method == TC_WIRE_MOVED; }
+static inline bool tc_wire_averages(unsigned method) {
+    return method == TC_WIRE_TACIT || method == TC_WIRE_MOVED || method == TC_WIRE_CERTAIN;
+}
 
 typedef struct tc_enrolled {
     uint32_t slot;

@@ -202,6 +202,11 @@ static inline bool tc_hides_every_round(tc_adjacency unit) {
     return unit == TC_ADJACENCY_AGENT || unit == TC_ADJACENCY_WITHIN || unit == TC_ADJACENCY_DATA;
 }
 
+/* Rounds of messages: the last round is one of them. */
+static inline uint64_t tc_plan_messages(const tc_plan *plan) {
+    return (uint64_t)plan->rounds + (plan->last != NULL ? 1 : 0);
+}
+
 /* Noise on states; otherwise on numbers made of them (OUTPUTS, and FORMS, which are the outputs of plan->measured). */
 static inline bool tc_noises_states(const tc_plan *plan) { return plan->placement == TC_PLACEMENT_STATES; }
 

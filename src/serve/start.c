@@ -11,18 +11,18 @@
 
 /* With a seed all runs have the same identity, so that they have the same bits as a run in one process. Otherwise key
  * and identity are new for each start. */
-static tc_status make_random(tc_server *s) {
+static tc_status make_random(tc_server *s, const tc_plan *plan, tc_random **random) {
     static const char simulation[] = "simulation";
     unsigned char name[TC_RUN_ID + TC_EPOCH_ID];
     tc_run_identity identity = {.run_id = name, .run_id_length = sizeof name};
     memcpy(name, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
     memcpy(name + TC_RUN_ID, s->epoch.id, TC_EPOCH_ID);
-    memcpy(identity.plan_hash, s->settings->plan->hash, sizeof identity.plan_hash);
+    memcpy(identity.plan_hash, plan->hash, sizeof identity.plan_hash);
     if (s->settings->seed == NULL)
-        return tc_random_new(s->arena, &identity, &s->random);
+        return tc_random_new(s->arena, &identity, random);
     identity.run_id = simulation;
     identity.run_id_length = sizeof simulation - 1;
-    return tc_random_new_simulation(s->arena, &identity, *s->settings->seed, &s->random);
+    return tc_random_new_simulation(s->arena, &identity, *s->settings->seed, random);
 }
 
 tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
@@ -36,7 +36,9 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
                                        .facts = s->method,
                                        .first_round = first_round,
                                        .draws_ahead = true};
-    tc_status status = make_random(s);
+    tc_status status = make_random(s, of->plan, &s->random);
+    if (status == TC_OK && of->plan->last != NULL) /* its plan has a hash of its own, hence other words */
+        status = make_random(s, of->plan->last->plan, &settings.last_random);
     if (status == TC_OK)
         status =
             tc_cloud_half_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->half, &why);
@@ -258,16 +260,18 @@ static tc_status make_rounds(tc_server *s) {
                                    .epoch = s->epoch,
                                    .reporter = &s->reporter,
                                    .exponent = of->plan->state_exponent,
-                                   .method = s->method == NULL  ? TC_WIRE_PUBLISHED
-                                             : s->method->moves ? TC_WIRE_MOVED
-                                                                : TC_WIRE_TACIT,
-                                   .rounds = (uint64_t)of->plan->rounds,
+                                   .method = s->method == NULL    ? TC_WIRE_PUBLISHED
+                                             : s->method->certain ? TC_WIRE_CERTAIN
+                                             : s->method->moves   ? TC_WIRE_MOVED
+                                                                  : TC_WIRE_TACIT,
+                                   .rounds = tc_plan_messages(of->plan),
                                    .late = of->late,
                                    .lanes = of->threads == 0 ? 1 : of->threads,
                                    .tick = of->tick,
                                    .end_patience = END_SECONDS,
                                    .is_plain = of->keys == NULL,
-                                   .needs_slater = of->needs_slater || (s->method != NULL && s->method->moves),
+                                   .needs_slater = of->needs_slater ||
+                                                   (s->method != NULL && (s->method->moves || s->method->certain)),
                                    .after_restore = of->after_restore && tc_journal_finished(s->journal) == 0,
                                    .before_first = before_first,
                                    .after_round = after_round,

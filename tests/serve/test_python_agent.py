@@ -358,7 +358,7 @@ class AmongOthers(unittest.TestCase):
                     place.start_agent(name, trace=False)
             disturb(place)
             summary = place.finish()
-            self.assertEqual(summary["rounds"], rounds)
+            self.assertEqual(summary["rounds"], rounds + ("--feasible" in options))
             self.assertNotIn("untold", place.cloud.err)
             expected = place.in_process(seed=11)["x"]
             found = {name: result["x"] if name == "py" else result["x"][name] for name, result in place.results().items()}
@@ -377,6 +377,10 @@ class AmongOthers(unittest.TestCase):
         summary = self.run_with("tacit", 60, begin, "--margin", "auto:0.99", "--adjacency", "one:1")
         self.assertTrue(summary["margin"]["moves"] and summary["feasibility"]["shown"])
         self.assertGreater(summary["feasibility"]["move"], 0)
+
+    def test_a_run_whose_last_state_is_the_average(self):
+        summary = self.run_with("tacit", 60, lambda place: place.start_python("py", PROGRAM), "--feasible", "always")
+        self.assertTrue(summary["feasibility"]["certain"] and summary["feasibility"]["shown"])
 
     def test_gradient_steps(self):
         self.run_with("published", 50, lambda place: place.start_python("py", PROGRAM))

@@ -22,7 +22,7 @@ WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 17, 18, 19, 20, 21, 22
 NAMES = {HELLO: "HELLO", ENROL: "ENROL", STATE: "STATE", LEAVE: "LEAVE", WELCOME: "WELCOME", ENROLLED: "ENROLLED",
          ANSWER: "ANSWER", NOTE: "NOTE", REFUSAL: "REFUSAL", END: "END"}
 
-PUBLISHED, TACIT, MOVED = 1, 2, 3
+PUBLISHED, TACIT, MOVED, CERTAIN = 1, 2, 3, 4
 CLAMPED, HELD = 1, 2  # flags of ANSWER
 LOST = 1  # of NOTE
 DONE, STOPPED, DIVERGED = 1, 2, 3
@@ -181,7 +181,7 @@ def _welcome(body):
 
 def _enrolled(body):
     states, exponent, method, rounds = struct.unpack("<IiQQ", body)
-    if method not in (PUBLISHED, TACIT, MOVED):
+    if method not in (PUBLISHED, TACIT, MOVED, CERTAIN):
         raise Malformed("method")
     return {"states": states, "exponent": exponent, "method": method, "rounds": rounds}
 

@@ -304,8 +304,6 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_w
 static const char *find_refusal(tc_cli *cli, const serve_wishes *w, const tc_setup *setup, const tc_plan *plan) {
     if (setup->problem != NULL || plan->problem != NULL)
         return setup->problem != NULL ? setup->problem : plan->problem;
-    if (plan->last != NULL)
-        return "--feasible always is for runs in one process as yet: agents elsewhere know of no last round";
     if (plan->mechanism == TC_MECHANISM_NONE && !w->values[INSECURE_NO_NOISE].flag)
         return "no noise would be added (mechanism none), and what is released would show the agents' data: for a "
                "test, add --insecure-no-noise";

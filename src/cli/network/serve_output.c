@@ -26,7 +26,8 @@ static void text_multipliers(const tc_serve_output *output, tc_buffer *out) {
 
 static void text_served(const tc_serve_output *output, tc_buffer *out) {
     const tc_server_result *result = output->result;
-    tc_buffer_printf(out, "%s: round %.0f of %.0f", output->outcome, (double)result->rounds, output->plan->rounds);
+    tc_buffer_printf(out, "%s: round %.0f of %.0f", output->outcome, (double)result->rounds,
+                     (double)tc_plan_messages(output->plan));
     if (result->seconds > 0)
         tc_buffer_printf(out, ", %.0f of them here in %.3g s, %.4g a second", (double)result->rounds_here,
                          result->seconds, (double)result->rounds_here / result->seconds);

@@ -285,7 +285,12 @@ static tc_method method_of(const tc_agent_record *record) {
 
 /* The answer of this round moves the result: its step is t, and its p the public Slater point. */
 static bool is_move(const tc_agent_record *record, uint64_t round) {
-    return record->method == TC_WIRE_MOVED && round == record->rounds;
+    return (record->method == TC_WIRE_MOVED || record->method == TC_WIRE_CERTAIN) && round == record->rounds;
+}
+
+/* After this round the agent sends its average, and makes no step. */
+static bool ends_averaging(const tc_agent_record *record, uint64_t round) {
+    return record->method == TC_WIRE_CERTAIN && round + 1 == record->rounds && round > record->unknown;
 }
 
 /* average += weight (x - average), with the x that the cloud used in that round, so that the cloud's slow filter is
@@ -338,6 +343,7 @@ static bool step_from(tc_agent *agent, tc_agent_slot *slot, const tc_answer *ans
 
 /* The last round: no step, and the moved average is both. */
 static bool move_result(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
+    const tc_agent_record *record = &slot->record;
     if (!slot->steps.holds(slot->steps.context, agent->p)) {
         tc_agent_finish(agent, slot, TC_AGENT_NO_SLATER,
                         "the cloud moves the result to a point that is not the Slater point of agent %.100s or not in "
@@ -346,16 +352,27 @@ static bool move_result(tc_agent *agent, tc_agent_slot *slot, const tc_answer *a
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return false;
     }
-    average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
+    if (record->method == TC_WIRE_CERTAIN) /* what was sent last is the average, and no state */
+        memcpy(agent->next_average, record->average, slot->steps.states * sizeof(double));
+    else
+        average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
     for (size_t i = 0; i < slot->steps.states; i++)
         agent->next[i] = agent->next_average[i] = tc_moved(agent->next_average[i], answer->step, agent->p[i]);
+    return true;
+}
+
+static bool turn_to_average(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
+    average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
+    memcpy(agent->next, agent->next_average, slot->steps.states * sizeof(double));
     return true;
 }
 
 static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
     tc_agent_record *record = &slot->record;
     size_t size = slot->steps.states * sizeof(double);
-    bool goes_on = is_move(record, answer->round) ? move_result(agent, slot, answer) : step_from(agent, slot, answer);
+    bool goes_on = is_move(record, answer->round)          ? move_result(agent, slot, answer)
+                   : ends_averaging(record, answer->round) ? turn_to_average(agent, slot, answer)
+                                                           : step_from(agent, slot, answer);
     if (!goes_on)
         return;
     memcpy(record->x, agent->next, size);
@@ -405,6 +422,8 @@ static void skip(tc_agent *agent, tc_agent_slot *slot, uint64_t round) {
     }
     if (round <= slot->record.answered)
         return;
+    if (ends_averaging(&slot->record, round))
+        memcpy(slot->record.x, slot->record.average, slot->steps.states * sizeof(double));
     slot->record.answered = round;
     slot->is_saved = false;
     say_state(agent, slot);
