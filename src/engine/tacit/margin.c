@@ -16,6 +16,9 @@
  *
  *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T.
  *
+ * Where (1 + EXTRA) (u_j - g_j(r)) exceeds MOST_SLACKS slacks no margin makes up for the noise, and a run that ends
+ * with a move has M_j = 0 there.
+ *
  * The move: where a Slater point xs is declared, the last answer tells every agent t and xs_i, and the result is x-bar
  * + t (xs - x-bar), with the least t in [0, 1] for which (1 - t) u_j + t g_j(xs) <= 0 in all inequalities. g_j is
  * convex, so all of them hold there wherever x-bar was below its bounds. */
@@ -262,10 +265,11 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
         if (margin->constraints[j].is_equality)
             continue;
         view seen = look_at(margin, rows, measurement, j);
-        double wanted = ((1 + extra) * room(&seen, margin->above.last, last) + done * seen.level) / (1 - done);
-        double most = MOST_SLACKS * margin->facts->slack[j];
-        wanted /= rows->inverse_S[j];
-        margins[j] = fmax(0, wanted > most ? most : wanted);
+        double needed = (1 + extra) * room(&seen, margin->above.last, last),
+               most = MOST_SLACKS * margin->facts->slack[j];
+        double wanted = (needed + done * seen.level) / (1 - done) / rows->inverse_S[j];
+        bool is_futile = margin->facts->moves && needed / rows->inverse_S[j] > most; /* the move does it alone */
+        margins[j] = is_futile ? 0 : fmax(0, wanted > most ? most : wanted);
     }
 }
 
