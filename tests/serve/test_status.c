@@ -169,8 +169,9 @@ static const char *body(void) {
 
 static void healthz_is_200_unless_the_cloud_failed(void **state) {
     (void)state;
-    static const unsigned codes[] = {[TC_PHASE_ENROLLING] = 200, [TC_PHASE_RUNNING] = 200, [TC_PHASE_STOPPING] = 200,
-                                     [TC_PHASE_DONE] = 200,      [TC_PHASE_STANDBY] = 200, [TC_PHASE_FAILED] = 503};
+    static const unsigned codes[] = {
+        [TC_PHASE_ENROLLING] = 200, [TC_PHASE_RUNNING] = 200,  [TC_PHASE_STOPPING] = 200, [TC_PHASE_DONE] = 200,
+        [TC_PHASE_STANDBY] = 200,   [TC_PHASE_DATABASE] = 200, [TC_PHASE_FAILED] = 503};
     for (unsigned phase = 0; phase <= TC_PHASE_FAILED; phase++) {
         s.figures.phase = (tc_serve_phase)phase;
         assert_int_equal(ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), codes[phase]);
