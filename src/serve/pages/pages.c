@@ -95,6 +95,7 @@ static void add_released(tc_json *json, const tc_figures *figures) {
         tc_json_number(json, "probability", figures->feasibility->probability);
         tc_json_bool(json, "shown", figures->feasibility->shown);
         tc_json_bool(json, "exact", figures->feasibility->is_exact);
+        tc_json_bool(json, "certain", figures->feasibility->is_certain);
         tc_json_number(json, "move", figures->feasibility->move);
         add_numbers(json, "bounds", figures->feasibility->bounds, figures->multiplier_count);
         tc_json_close_object(json);
