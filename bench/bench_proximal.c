@@ -92,7 +92,7 @@ static tc_status load(tc_arena *arena, const kind *k, size_t count, crowd *made)
     }
     const tc_derivatives *derivatives = tc_derive(arena, made->model);
     made->agents = tc_agents_new(arena, made->model, derivatives, 1);
-    made->proximal = tc_proximal_new(arena, made->agents, derivatives);
+    made->proximal = tc_proximal_new(arena, made->agents, derivatives, NULL);
     made->dim = made->model->families[0].dim;
     made->count = count;
     made->x = TC_NEW(arena, double, count * made->dim);

@@ -55,6 +55,8 @@ extern "Python" {
     int py_project(void *context, double *v);
     int py_proximal(void *context, const double *p, double step, double regularization, const double *from,
                     double *next);
+    int py_proximal_by_state(void *context, const double *p, const double *steps, double regularization,
+                             const double *from, double *next);
     void py_moved(void *context, size_t agent, uint64_t round, const double *x);
 }
 """

@@ -49,10 +49,11 @@ class Quadratic:
     def gradient_step(self, x, p, step, regularization):  # method `published`
         return self.move([step] * len(x), x, p, regularization)
 
-    def proximal_step(self, x, p, step, regularization):
-        """Method `tacit`: argmin of f(y) + p.y + regularization |y|^2 / 2 + |y - x|^2 / (2 step), one Newton step."""
-        weight = regularization + 1 / step
-        return self.move([1 / (2 * w + weight) for w in self.weight], x, p, regularization)
+    def proximal_step(self, x, p, step, regularization, scales):
+        """Method `tacit`: argmin of f(y) + p.y + regularization |y|^2 / 2 + sum of (y - x)^2 / (2 step 4^scale), one Newton
+        step."""
+        weights = [regularization + (1 / step) * 4.0**-s for s in scales]
+        return self.move([1 / (2 * w + v) for w, v in zip(self.weight, weights)], x, p, regularization)
 
     def slater_holds(self):
         return self.project(self.slater) == self.slater
@@ -192,9 +193,12 @@ class Agent:
         return frame(ENROL, 0, self.kept["answered"], body + self.name)
 
     def enrolled(self, next_, body):
-        states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
+        states, self.exponent, method, rounds = struct.unpack_from("<IiQQ", body)
+        self.scales = struct.unpack(f"<{len(body) - 24}b", body[24:]) or (0,) * states  # of version 2, where some are not 0
         if states != len(self.file.x):
             raise Over(2, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
+        if len(self.scales) != states or not all(-40 <= s <= 0 for s in self.scales):
+            raise Broken("scales that are none")
         if self.is_enrolled or method not in ((1, 2) if self.version == 1 else (1, 2, 3, 4)) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
                 self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
             raise Broken("an enrolment that is not this run's")
@@ -248,8 +252,10 @@ class Agent:
         if sends_average and k + 1 == self.kept["rounds"] and k > unknown:  # the last state is the average; there is no step
             file.x = list(file.average)
             return
-        move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
-        file.x = move(file.x, p, step, regularization)
+        if self.kept["method"] == 1:
+            file.x = self.objective.gradient_step(file.x, p, step, regularization)
+        else:
+            file.x = self.objective.proximal_step(file.x, p, step, regularization, self.scales)
         if not all(map(math.isfinite, file.x)):
             raise Over(1, f"round {k}: a step that is not finite")
         if k <= unknown:  # the average begins with the next state

@@ -93,6 +93,12 @@ typedef struct tacit_agent_functions {
      * narrowest side of the box. next and from are different arrays. */
     int (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
                     double *next);
+    /* The same with a step for each state, in the place of the last term: sum_i (x - from)_i^2 / (2 steps_i). Called
+     * where the cloud scales the device's states differently, because its public box is much wider in some than in
+     * others, and wherever proximal is NULL. A device with proximal alone does not take part in such a run. May be
+     * NULL. */
+    int (*proximal_by_state)(void *context, const double *p, const double *steps, double regularization,
+                             const double *from, double *next);
 } tacit_agent_functions;
 
 /* Opens keys and state files; sends nothing. On success close *agent with tacit_agent_close. On failure *agent is NULL

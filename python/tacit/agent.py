@@ -25,7 +25,8 @@ __all__ = ["Agent", "AgentCondition", "AgentError", "AgentResult", "run_agents",
 Gradient = Callable[[Array], ArrayLike]
 Project = Callable[[Array], ArrayLike]
 Proximal = Callable[[Array, float, float, Array], ArrayLike]
-FUNCTIONS = ("gradient", "project", "proximal")
+ProximalByState = Callable[[Array, Array, float, Array], ArrayLike]
+FUNCTIONS = ("gradient", "project", "proximal", "proximal_by_state")
 
 
 class Agent:
@@ -55,6 +56,9 @@ class Agent:
     proximal: gets p, step, regularization and previous. Returns the point of the set that minimises
         f(x) + p . x + (regularization/2) |x|^2 + |x - previous|^2 / (2 step). This is a round of the method ``tacit``,
         the default of clouds. Unless given, the library finds the point by gradient and project.
+    proximal_by_state: the same with an array of steps, one for each state, and sum((x - previous)^2 / (2 steps)) as the
+        last term. Called where the cloud scales the agent's states differently, because its public box is much wider in
+        some than in others: an agent with proximal alone refuses such a run.
     start: where to begin; is moved into the set first. Unless given: the point of the box nearest to 0.
     slater: whether the public Slater point, with the room around it, lies in the agent's own set, which you have to check.
         None: there is none.
@@ -80,6 +84,7 @@ class Agent:
         gradient: Gradient | None = None,
         project: Project | None = None,
         proximal: Proximal | None = None,
+        proximal_by_state: ProximalByState | None = None,
         states: int | None = None,
         start: ArrayLike | None = None,
         slater: bool | None = None,
@@ -90,6 +95,7 @@ class Agent:
         self.name = name
         self.path: str | None = None
         self.gradient, self.project, self.proximal = gradient, project, proximal
+        self.proximal_by_state = proximal_by_state
         self._check_functions()
         self.lower, self.upper = self._box(lower, upper, states)
         self.states = len(self.lower)
@@ -121,7 +127,7 @@ class Agent:
         agent = cls.__new__(cls)
         agent.path = os.path.abspath(path)
         agent.name, agent.states = next(iter(problem.families)), problem.states
-        agent.gradient = agent.project = agent.proximal = agent.slater = None
+        agent.gradient = agent.project = agent.proximal = agent.proximal_by_state = agent.slater = None
         agent.lower = agent.upper = agent.start = None
         return agent
 

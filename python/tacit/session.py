@@ -190,6 +190,14 @@ def py_proximal(context: Any, p: Any, step: float, regularization: float, previo
     return part.call("proximal", to, _copy(p, count), step, regularization, _copy(previous, count))
 
 
+@ffi.def_extern(error=1, onerror=_keep)  # type: ignore[misc]
+def py_proximal_by_state(context: Any, p: Any, steps: Any, regularization: float, previous: Any, to: Any) -> int:
+    part: _Part = ffi.from_handle(context)
+    count = part.agent.states
+    own = _copy(p, count), _copy(steps, count), regularization, _copy(previous, count)
+    return part.call("proximal_by_state", to, *own)
+
+
 class _Witness:
     """The function ``moved`` of a session."""
 
@@ -277,6 +285,8 @@ class Session:
         to.gradient, to.project = lib.py_gradient, lib.py_project
         if agent.proximal is not None:
             to.proximal = lib.py_proximal
+        if agent.proximal_by_state is not None:
+            to.proximal_by_state = lib.py_proximal_by_state
 
     def _look_for_rivals(self) -> None:
         for place in self._places:

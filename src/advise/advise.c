@@ -254,7 +254,7 @@ static void look_at_rounds(adviser *a) {
     rounds->needed = way->times <= 1 ? rounds->now : INFINITY;
     if (rounds->power < 0 && way->times > 1)
         rounds->needed = ceil(rounds->now * pow(way->times, -1 / rounds->power));
-    double own = TC_OWN_ERROR * tc_box_length(a->model);
+    double own = TC_OWN_ERROR * tc_box_length(a->model, NULL);
     double enough = pow(own * pow(rounds->now, rounds->power) / noise, 1 / (1 + rounds->power));
     rounds->enough = enough > TC_FEW_ROUNDS && isfinite(enough) ? rounded_up(enough) : TC_FEW_ROUNDS;
 }

@@ -11,10 +11,24 @@ static const tc_ledger no_ledger;
 static const tc_ledger *ledger_of(const tc_planned *p) { return p->ledger != NULL ? p->ledger : &no_ledger; }
 
 /* What method tacit derives from public facts before the first round. */
-static void method_json(const tc_tacit_facts *method, size_t rows, tc_json *json) {
+/* By agent or family, one number for each state; null: all are 1. */
+static void scales_json(const tc_tacit_facts *method, const tc_model *model, tc_json *json) {
+    if (method->scales == NULL) {
+        tc_json_null(json, "scales");
+        return;
+    }
+    tc_json_open_object(json, "scales");
+    for (size_t f = 0; f < model->family_count; f++)
+        tc_json_numbers(json, model->families[f].name, method->scales[f], model->families[f].dim);
+    tc_json_close_object(json);
+}
+
+static void method_json(const tc_tacit_facts *method, const tc_model *model, tc_json *json) {
+    size_t rows = model->constraint_count;
     tc_json_open_object(json, "method_facts");
     tc_json_number(json, "box_length", method->box_length);
     tc_json_number(json, "radius", method->radius);
+    scales_json(method, model, json);
     tc_json_numbers(json, "row_scale", method->row_scale, rows);
     tc_json_numbers(json, "weight", method->weight, rows);
     tc_margin_json(method, json);
@@ -64,7 +78,7 @@ static void plan_json(const tacit_result *result, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_plan_json(&all, json);
     if (p->method != NULL)
-        method_json(p->method, p->plan->model->constraint_count, json);
+        method_json(p->method, p->plan->model, json);
     if (p->accuracy != NULL)
         tc_accuracy_json(p->accuracy, json);
     if (p->card != NULL) {

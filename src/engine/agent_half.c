@@ -6,14 +6,20 @@
 #include "engine/proximal/proximal.h"
 #include "solver/project/set.h"
 
+#include <math.h>
+
 /* How far outside counts as inside, relative to the set's numbers; as in the analysis of a whole problem. */
 #define MEMBERSHIP 1e-9
 
 struct tc_agent_half {
+    tc_arena *arena;
+    const tc_derivatives *derivatives;
     const tc_family *family;
     const char *name;
     tc_agents *agents;
+    tc_proximal *plain; /* all scales are 1 */
     tc_proximal *proximal;
+    double *scale;        /* dim; those of proximal where it is not plain */
     tc_step_proof *proof; /* NULL: no distance of protected data rests on steps */
     tc_set *set;
     bool has_kinks;
@@ -45,11 +51,14 @@ tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivativ
     tc_buffer name = tc_buffer_new(arena, 4096);
     tc_agent_name(&name, family, 0);
     tc_agent_half *made = TC_NEW(arena, tc_agent_half, 1);
-    *made = (tc_agent_half){.family = family,
+    *made = (tc_agent_half){.arena = arena,
+                            .derivatives = derivatives,
+                            .family = family,
                             .name = tc_buffer_text(&name),
                             .agents = tc_agents_new(arena, model, derivatives, 1),
                             .set = tc_set_of(arena, family, 0),
                             .has_kinks = derivatives->families[0].lift != NULL,
+                            .scale = TC_NEW(arena, double, family->dim),
                             .point = TC_NEW(arena, double, family->dim),
                             .room = TC_NEW(arena, double, family->dim),
                             .vertex = TC_NEW(arena, double, family->dim),
@@ -57,7 +66,7 @@ tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivativ
                             .p = TC_NEW(arena, const double *, family->dim),
                             .x = TC_NEW(arena, const double *, family->dim),
                             .next = TC_NEW(arena, double *, family->dim)};
-    made->proximal = tc_proximal_new(arena, made->agents, derivatives);
+    made->proximal = made->plain = tc_proximal_new(arena, made->agents, derivatives, NULL);
     made->proof = tc_step_proof_new(arena, model, derivatives, 1);
     *half = made;
     return TC_OK;
@@ -109,6 +118,36 @@ bool tc_agent_half_start(tc_agent_half *half, double *x) {
     size_t family;
     tc_agents_start(half->agents, x);
     return half->proof == NULL || tc_step_proof_check_start(half->proof, x, &family) == TC_ALL_FINITE;
+}
+
+static bool has_scales(const tc_agent_half *half, const int8_t *exponents) {
+    bool same = half->proximal != half->plain;
+    for (size_t c = 0; c < half->family->dim; c++)
+        same = same && half->scale[c] == ldexp(1, exponents[c]);
+    return same;
+}
+
+static void rebuild(tc_agent_half *half, const int8_t *exponents) {
+    const double *scales[] = {half->scale};
+    for (size_t c = 0; c < half->family->dim; c++)
+        half->scale[c] = ldexp(1, exponents[c]);
+    half->proximal = tc_proximal_new(half->arena, half->agents, half->derivatives, scales);
+}
+
+const char *tc_agent_half_scale(tc_agent_half *half, const int8_t *exponents) {
+    if (exponents != NULL && protects_data(half->family))
+        return "what protected data can change is proved for states that are not scaled alone";
+    if (exponents == NULL)
+        half->proximal = half->plain;
+    if (exponents == NULL || has_scales(half, exponents))
+        return NULL;
+    tc_escape escape;
+    half->proximal = half->plain;
+    tc_status status = TC_TRY(half->arena, &escape);
+    if (status == TC_OK)
+        rebuild(half, exponents);
+    tc_escape_end(half->arena, &escape);
+    return status == TC_OK ? NULL : "memory is out";
 }
 
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,

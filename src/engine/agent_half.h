@@ -34,6 +34,10 @@ void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);
 /* x(1); false where it is not proved to be accurate and a promise about data rests on that. */
 bool tc_agent_half_start(tc_agent_half *half, double *x);
 
+/* The scales of the agent's states, as exponents of 2, for later steps; NULL: all are 0. Returns NULL, or a sentence
+ * why there cannot be any. */
+const char *tc_agent_half_scale(tc_agent_half *half, const int8_t *exponents) TC_MUST_USE;
+
 /* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False if something
  * is not finite, for a gradient step where the objective has kinks, and where protected data need a step that is proved
  * to be accurate and this one is not; next is then undefined. next may be x. */

@@ -304,21 +304,41 @@ tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) {
                                                                                     : TC_REFUSED_VERSION;
 }
 
-/* ---- enrolled ---- */
+/* ---- enrolled: states, lattice, method, rounds; scales where some are not 0 ---- */
 
-void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char bytes[TC_ENROLLED_SIZE]) {
-    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_ENROLLED, enrolled->slot, enrolled->next, TC_ENROLLED_SIZE);
+enum { ENROLLED_FIXED = 24 };
+
+size_t tc_enrolled_size(const tc_enrolled *enrolled) {
+    return TC_FRAME_HEADER + ENROLLED_FIXED + (enrolled->scales != NULL ? enrolled->states : 0);
+}
+
+static bool are_scales(const int8_t *scales, size_t count) {
+    bool some = false;
+    for (size_t i = 0; i < count; i++) {
+        if (scales[i] > 0 || scales[i] < TC_LEAST_SCALE)
+            return false;
+        some = some || scales[i] != 0;
+    }
+    return some;
+}
+
+void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char *bytes) {
+    unsigned char *body =
+        tc_frame_begin(bytes, TC_MESSAGE_ENROLLED, enrolled->slot, enrolled->next, tc_enrolled_size(enrolled));
     tc_put_u32(body, enrolled->states);
     tc_put_u32(body + 4, (uint32_t)enrolled->exponent);
     tc_put_u64(body + 8, (uint64_t)enrolled->method);
     tc_put_u64(body + 16, enrolled->rounds);
+    if (enrolled->scales != NULL)
+        memcpy(body + ENROLLED_FIXED, enrolled->scales, enrolled->states);
 }
 
 tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled) {
     const unsigned char *body = frame->body;
-    if (!has_size(frame, TC_ENROLLED_SIZE))
+    if (frame->length < ENROLLED_FIXED)
         return TC_REFUSED_FRAME;
     uint64_t method = tc_get_u64(body + 8);
+    bool has_scales = frame->length > ENROLLED_FIXED;
     *enrolled = (tc_enrolled){.slot = frame->slot,
                               .next = frame->round,
                               .states = tc_get_u32(body),
@@ -327,7 +347,11 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
                                         : method == 2 ? TC_WIRE_TACIT
                                         : method == 3 ? TC_WIRE_MOVED
                                                       : TC_WIRE_CERTAIN,
-                              .rounds = tc_get_u64(body + 16)};
+                              .rounds = tc_get_u64(body + 16),
+                              .scales = has_scales ? (const int8_t *)body + ENROLLED_FIXED : NULL};
+    if (has_scales && (frame->length - ENROLLED_FIXED != enrolled->states || method == TC_WIRE_PUBLISHED ||
+                       !are_scales(enrolled->scales, enrolled->states)))
+        return TC_REFUSED_FRAME;
     if (method < 1 || method > 4 || enrolled->next == 0 || enrolled->rounds > TC_FRAME_MOST_ROUND ||
         enrolled->exponent < -1074 || enrolled->exponent > 1023)
         return TC_REFUSED_FRAME;

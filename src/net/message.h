@@ -100,8 +100,9 @@ typedef enum tc_message {
 const char *tc_message_name(unsigned type);
 
 enum {
-    TC_FIRST_PROTOCOL = 1, /* the versions spoken here: 1, */
-    TC_PROTOCOL = 2,       /* and 2, which knows runs that end with a move */
+    TC_FIRST_PROTOCOL = 1,  /* the versions spoken here: 1, */
+    TC_PROTOCOL = 2,        /* and 2, which knows runs that end with a move, and scales */
+    TC_PROTOCOL_SCALES = 2, /* the first in which ENROLLED may have scales */
     TC_MOST_SOFTWARE = 64,
     TC_MOST_NAME = 256,
     TC_MOST_REASON = 256,
@@ -228,9 +229,12 @@ typedef struct tc_enrolled {
     int32_t exponent; /* states are multiples of 2^exponent */
     tc_wire_method method;
     uint64_t rounds; /* of the whole run */
+    /* By state: its step is 4^scale times the answer's; NULL: all are 0. Version 2. Points into the frame. */
+    const int8_t *scales;
 } tc_enrolled;
-enum { TC_ENROLLED_SIZE = TC_FRAME_HEADER + 24 };
-void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char bytes[TC_ENROLLED_SIZE]);
+enum { TC_LEAST_SCALE = -40 };
+size_t tc_enrolled_size(const tc_enrolled *enrolled);
+void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char *bytes);
 tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled) TC_MUST_USE;
 
 /* Flags for this agent alone. They stand in the header of its answer, since a message of their own would show to an

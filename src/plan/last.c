@@ -280,7 +280,7 @@ void tc_plan_last(tc_planner *rounds, const tc_planner *whole) {
     p->target = last->target;
     p->state_exponent = &plan->state_exponent;
     p->row_scale = plan->row_scale;
-    p->box_length = tc_box_length(p->model);
+    p->box_length = tc_box_length(p->model, NULL);
     tc_scale_outputs(p, &layout);
     if (layout.problem != NULL) {
         p->plan = plan;

@@ -300,8 +300,8 @@ static void scale_published(tc_planner *p, tc_layout *layout) {
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout outputs = {0}, states = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
+    p->box_length = tc_box_length(p->model, NULL);
     plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
     plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES};
     tc_scale_outputs(p, &outputs);
@@ -327,8 +327,8 @@ static void place_tight(tc_planner *p) {
 static void place_as_published(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout layout = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
+    p->box_length = tc_box_length(p->model, NULL);
     plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
     scale_published(p, &layout);
     tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);

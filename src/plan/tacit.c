@@ -138,8 +138,8 @@ void tc_place_tacit(tc_planner *p) {
     candidates c = {.p = p, .is_affine = tc_is_affine(p->model, p->derivatives)};
     if (refuse_what_cannot_be(p, c.is_affine))
         return;
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
+    p->box_length = tc_box_length(p->model, NULL);
     for (size_t i = 0; i < 3; i++)
         plan->facts[i] = (tc_placement_facts){.placement = placements[i], .usable = i > 0 || c.is_affine};
     try_states(&c);
@@ -168,7 +168,7 @@ void tc_place_nothing_tacit(tc_planner *p) {
     bool is_affine = tc_is_affine(p->model, p->derivatives);
     if (refuse_what_cannot_be(p, is_affine))
         return;
-    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
     plan->placement = asked != TC_PLACEMENT_AUTO ? asked : is_affine ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES;
     tc_planner forms = *p;
     if (plan->placement == TC_PLACEMENT_FORMS) {

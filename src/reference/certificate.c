@@ -10,7 +10,7 @@ struct tc_judge {
     tc_ensemble *ensemble;
     tc_set **sets;
     tc_interior **lifted; /* by family: where the objective has kinks; else NULL */
-    tc_real *center, *near;
+    tc_real *center, *near, *ones;
     double *member, *moved;
     tc_real *gradient;
 };
@@ -32,6 +32,9 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     judge->moved = TC_NEW(arena, double, dim);
     judge->gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
     judge->center = TC_NEW(arena, tc_real, dim);
+    judge->ones = TC_NEW(arena, tc_real, dim);
+    for (size_t c = 0; c < dim; c++)
+        judge->ones[c] = 1;
     judge->near = TC_NEW(arena, tc_real, dim);
     return judge;
 }
@@ -61,7 +64,7 @@ static tc_real lifted_residual(tc_judge *judge, size_t f, size_t member, size_t 
     for (size_t c = 0; c < family->dim; c++)
         judge->center[c] = (tc_real)x[tc_coord_of(family, member, c)] - judge->gradient[c * TC_LANES + lane];
     tc_interior_member(judge->lifted[f], member);
-    if (!tc_interior_step(judge->lifted[f], 1, judge->center, judge->near))
+    if (!tc_interior_step(judge->lifted[f], judge->ones, judge->center, judge->near))
         return INFINITY;
     for (size_t c = 0; c < family->dim; c++) {
         tc_real move = (tc_real)x[tc_coord_of(family, member, c)] - judge->near[c];

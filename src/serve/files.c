@@ -50,8 +50,11 @@ static bool add_options(EVP_MD_CTX *digest, const tc_server_settings *settings, 
     const tc_margin_wish *margin = &method->margin;
     const double wish[] = {margin->kind, margin->kind == TC_MARGIN_GIVEN ? margin->amount : none,
                            margin->kind == TC_MARGIN_AUTO ? margin->probability : none};
-    return good && add_numbers(digest, wish, sizeof wish / sizeof wish[0]) && add_numbers(digest, &method->radius, 1) &&
+    good = good && add_numbers(digest, wish, sizeof wish / sizeof wish[0]) && add_numbers(digest, &method->radius, 1) &&
            (!method->moves || add_text(digest, "ends with a move"));
+    for (size_t f = 0; method->scales != NULL && f < settings->model->family_count; f++)
+        good = good && add_numbers(digest, method->scales[f], settings->model->families[f].dim);
+    return good;
 }
 
 bool tc_server_terms(const tc_server_settings *settings, const tc_tacit_facts *method, unsigned char terms[TC_HASH]) {

@@ -14,7 +14,7 @@ typedef struct tc_server_settings {
     const tc_derivatives *derivatives;
     const tc_plan *plan;
     const tc_tacit_facts *method;        /* NULL for the published method */
-    const tc_tacit_facts *method_before; /* of a run that was begun before results were moved; NULL: it is the same */
+    const tc_tacit_facts *method_before; /* of a run that an earlier version began; NULL: it is the same */
     double dual_radius;
     bool needs_slater;
     const uint64_t *seed; /* NULL: noise from the system's random source */

@@ -264,6 +264,7 @@ static tc_status make_rounds(tc_server *s) {
                                              : s->method->certain ? TC_WIRE_CERTAIN
                                              : s->method->moves   ? TC_WIRE_MOVED
                                                                   : TC_WIRE_TACIT,
+                                   .scales = s->method != NULL ? s->method->scales : NULL,
                                    .rounds = tc_plan_messages(of->plan),
                                    .late = of->late,
                                    .lanes = of->threads == 0 ? 1 : of->threads,

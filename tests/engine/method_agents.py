@@ -1,6 +1,6 @@
 """Proximal steps of agents, accurate to rounding, by one-dimensional searches. Each function returns a solver
 
-    (q, h) -> argmin over X_i of f_i(x) + q.x + h/2 |x|^2,     h > 0
+    (q, h) -> argmin over X_i of f_i(x) + q.x + sum_c h_c/2 x_c^2,     h > 0
 
 A solver in a smaller set is made from one in a larger set: the set's multiplier only changes q and h."""
 
@@ -37,7 +37,7 @@ def separable(slopes, lower, upper):
     lower, upper = np.broadcast_to(lower, len(slopes)), np.broadcast_to(upper, len(slopes))
 
     def solve(q, h):
-        return np.array([root(lambda t: f(t) + q[c] + h * t, lower[c], upper[c]) for c, f in enumerate(slopes)])
+        return np.array([root(lambda t: f(t) + q[c] + h[c] * t, lower[c], upper[c]) for c, f in enumerate(slopes)])
 
     return solve
 
@@ -64,7 +64,7 @@ def quadratic_form(form, center, lower, upper):
     lower, upper = np.broadcast_to(lower, dim), np.broadcast_to(upper, dim)
 
     def solve(q, h):
-        matrix, right = 2 * form + h * np.eye(dim), 2 * form @ center - q
+        matrix, right = 2 * form + np.diag(h), 2 * form @ center - q
         best, point = math.inf, None
         for face in itertools.product((None, 0, 1), repeat=dim):
             x = np.array([0.0 if at is None else (lower, upper)[at][c] for c, at in enumerate(face)])

@@ -126,10 +126,11 @@ class Problem:
 
     # ---- agents ----
 
-    def proximal(self, x, p, step, regularization):
+    def proximal(self, x, p, steps, regularization):
+        """steps: by coordinate."""
         out = np.empty(self.n)
         for block, solve in zip(self.blocks, self.solvers):
-            out[block] = solve(p[block] - x[block] / step, regularization + 1 / step)
+            out[block] = solve(p[block] - x[block] / steps[block], regularization + 1 / steps[block])
         return out
 
 
@@ -414,6 +415,36 @@ constraint d: sum(a: quadform([x, y], [[2, 1], [1, 3]]) * (1 + i / 4)) / 4 + sum
     return p.done()
 
 
+def unlike_widths():
+    """Members whose own states have boxes 128 times apart, cut by a half-space; bodies and rows that mix them."""
+    text = """agents a[i in 1..3] {
+ state x in [-16, 16]
+ state y in [-1, 3]
+ state t in [0, 0.25]
+ private minimize (x - 4 * i)^2 / 9 + (y - 2)^2 + 8 * (t - 0.2)^2
+ private set x + 2 * y + 8 * t <= 15
+ gap 40; slater x = 0; slater y = 0; slater t = 0.1
+}
+constraint c: sum(a: (x / 4 + y)^2 + 9 * t^2 + 2 * t * y) <= 16
+constraint d: (a[1].x / 5 + 4 * a[2].t)^2 + a[3].y^2 <= 4
+constraint e: sum(a: x + 20 * t) <= 22
+""" + END
+    p = Problem(text)
+    low, high = np.array([-16, -1, 0]), np.array([16, 3, 0.25])
+    for i in (1, 2, 3):
+        wish = agents.quadratic(np.array([1 / 9, 1, 8]), [4 * i, 2, 0.2], low, high)
+        p.agent(f"a[{i}]", ["x", "y", "t"], low, high, agents.in_halfspace(wish, [1, 2, 8], 15), 40, [0, 0, 0.1])
+    form = np.array([[1 / 16, 1 / 4, 0], [1 / 4, 1, 1], [0, 1, 9]])
+    members = [np.arange(3 * k, 3 * k + 3) for k in range(3)]
+    one = p.curved_sum(members, lambda k, v: (v @ form @ v, 2 * form @ v, 2 * form))
+    two = p.linear_sum([c for k in range(3) for c in (3 * k, 3 * k + 2)], [1, 20] * 3)
+    c = [p.coordinate(p.at[name]) for name in ("a[1].x", "a[2].t", "a[3].y")]
+    p.row([one], affine_row([1], 16))
+    p.row(c, form_row([[1 / 25, 4 / 5, 0], [4 / 5, 16, 0], [0, 0, 1]], [0, 0, 0], 4))
+    p.row([two], affine_row([1], 22))
+    return p.done()
+
+
 def bad_scales():
     """Affine rows and boxes of very different sizes, two rows that repeat each other; agents in a plane and a ball."""
     text = """agents flow[i in 1..4] {
@@ -574,6 +605,6 @@ constraint d: exp(sum(a: x[1] + x[2]) / 3) + idle.x <= 30
 
 
 OTHERS = {"quartics": quartics, "exponentials": exponentials, "squares_of_sums": squares_of_sums,
-          "bent_bodies": bent_bodies, "bad_scales": bad_scales, "logarithm_of_sums": logarithm_of_sums,
-          "nothing_active": nothing_active, "dispatch": dispatch}
+          "bent_bodies": bent_bodies, "bad_scales": bad_scales, "unlike_widths": unlike_widths,
+          "logarithm_of_sums": logarithm_of_sums, "nothing_active": nothing_active, "dispatch": dispatch}
 ALL = {**EXAMPLES, **OTHERS}

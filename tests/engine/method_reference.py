@@ -7,7 +7,9 @@ With what is observed written o, inputs of g written z (sums over members, singl
 
     y follows o, r settles on it, r^ is r in its box, dy = y - r^
     g_j is measured by its quadratic model at r^ along dy, minus what noise adds to that on the average
-    steps come from norms of the Jacobian and of the Hessian at r^, and from the noise that passes through them"""
+    steps come from norms of the Jacobian and of the Hessian at r^, and from the noise that passes through them
+
+Where boxes are unlike, norms are those of states x_c / s_c: J_c s_c and s_c H_cc' s_c'."""
 
 import math
 
@@ -43,8 +45,16 @@ def radius_of(problem, row_scale):
     return sum(problem.gaps) / np.min(slack)
 
 
+def scales_of(problem):
+    """s_c: the power of two nearest to a box's width as a part of the widest; 1 where none is below a fourth of it."""
+    width = problem.upper - problem.lower
+    if max(width) <= 4 * min(width):
+        return np.ones(problem.n)
+    return np.exp2(np.round(np.log2(width / max(width))))
+
+
 def box_length_of(problem):
-    return np.linalg.norm(problem.upper - problem.lower) / 6
+    return np.linalg.norm((problem.upper - problem.lower) / scales_of(problem)) / 6
 
 
 def onto_multipliers(v, radius, equal):
@@ -71,11 +81,11 @@ def onto_simplex_below(v, radius):
 class Seen:
     """All inputs at r^. gradient[s] = b_s', hessian[s] = b_s'' (None: zero); the rest by input."""
 
-    def __init__(self, value, gradient, hessian, shift, curve, trace, noise):
+    def __init__(self, scales, value, gradient, hessian, shift, curve, trace, noise):
         self.value, self.gradient, self.hessian = value, gradient, hessian
         self.shift, self.curve, self.trace, self.noise = shift, curve, trace, noise
-        self.norm1 = np.sum(np.abs(gradient), axis=1)
-        self.norm2 = np.sum(gradient**2, axis=1)
+        self.norm1 = np.abs(gradient) @ scales
+        self.norm2 = gradient**2 @ scales**2
 
 
 def see_states(problem, variance, settled, dy):
@@ -85,12 +95,12 @@ def see_states(problem, variance, settled, dy):
         if h is not None:
             curve[s] = dy @ h @ dy
             trace[s] = variance @ np.diag(h)
-    return Seen(value, gradient, hessian, gradient @ dy, curve, trace, gradient**2 @ variance)
+    return Seen(scales_of(problem), value, gradient, hessian, gradient @ dy, curve, trace, gradient**2 @ variance)
 
 
-def see_forms(forms, variance, settled, dy):
+def see_forms(scales, forms, variance, settled, dy):
     zero = np.zeros(len(forms))
-    return Seen(settled.copy(), forms, [None] * len(forms), dy.copy(), zero, zero, variance)
+    return Seen(scales, settled.copy(), forms, [None] * len(forms), dy.copy(), zero, zero, variance)
 
 
 def row_sums(matrix):
@@ -107,6 +117,7 @@ class Cloud:
 
     def __init__(self, problem, facts, placement, variance):
         self.problem, self.facts, self.placement = problem, facts, placement
+        self.scales = scales_of(problem)
         self.variance = np.array(variance, float)
         if placement == "states":
             self.lower, self.upper = problem.lower, problem.upper
@@ -144,7 +155,7 @@ class Cloud:
         dy = self.y - self.settled
         if self.placement == "states":
             return see_states(self.problem, self.variance, self.settled, dy)
-        return see_forms(self.forms, self.variance, self.settled, dy)
+        return see_forms(self.scales, self.forms, self.variance, self.settled, dy)
 
     def rows(self, z):
         """Phi, Phi', Phi'' of the scaled constraints; observed constraints are their own inputs."""
@@ -173,16 +184,18 @@ class Cloud:
 
     def column_facts(self, seen, first, mixed, mu):
         """Over coordinates c: largest column sum of the Jacobian, largest row sum of the Hessian's part that is local to
-        members and pairs of coordinates, and the noise that passes through that part."""
-        reach = np.sum(np.abs(first), axis=0) @ np.abs(seen.gradient)
+        members and pairs of coordinates, and the noise that passes through that part; all by scaled states."""
+        s = self.scales
+        reach = np.sum(np.abs(first), axis=0) @ np.abs(seen.gradient) * s
         local = np.zeros((self.problem.n, self.problem.n))
-        for s, h in enumerate(seen.hessian):
+        for i, h in enumerate(seen.hessian):
             if h is not None:
-                local += (mu @ first[:, s]) * h
-        noise = np.sum(local**2 @ self.variance) if self.placement == "states" else 0.0
+                local += (mu @ first[:, i]) * h
+        noise = s**2 @ (local**2 @ self.variance) if self.placement == "states" else 0.0
         among = mixed * self.pairs(len(mixed))
-        noise += np.sum(among**2 @ seen.noise)
-        row = row_sums(local) + row_sums(among) @ seen.gradient  # a coordinate's gradient is its unit vector
+        of_input = seen.gradient @ s  # a coordinate's gradient is its unit vector
+        noise += of_input**2 @ (among**2 @ seen.noise)
+        row = row_sums(np.outer(s, s) * local) + row_sums(np.outer(of_input, of_input) * among) @ seen.gradient
         return max(reach, default=0), max(0, max(row)), noise
 
     def pairs(self, count):
@@ -322,5 +335,5 @@ class Run:
     def round(self, observation):
         p, step, regularization = self.cloud.round(observation)
         self.average += min(1.0, 3 / (self.cloud.k + 2)) * (self.x - self.average)
-        self.x = self.problem.proximal(self.x, p, step, regularization)
+        self.x = self.problem.proximal(self.x, p, step * self.cloud.scales**2, regularization)
         return p, step, regularization

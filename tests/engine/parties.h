@@ -26,7 +26,7 @@ static inline party party_of(bench loaded) {
     made.derivatives = tc_derive(loaded.arena, loaded.model);
     if (loaded.model->role != TC_ROLE_CLOUD) {
         made.agents = tc_agents_new(loaded.arena, loaded.model, made.derivatives, 1);
-        made.proximal = tc_proximal_new(loaded.arena, made.agents, made.derivatives);
+        made.proximal = tc_proximal_new(loaded.arena, made.agents, made.derivatives, NULL);
     }
     made.x = TC_NEW(loaded.arena, double, loaded.model->state_count);
     made.p = TC_NEW(loaded.arena, double, loaded.model->state_count);

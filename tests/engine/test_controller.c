@@ -12,11 +12,12 @@ enum { MOST_INPUTS = 8, MOST_ROWS = 4 };
 struct tc_estimator {
     tc_tariff tariff;
     double numbers[5 * MOST_INPUTS];
-    double variance[MOST_INPUTS];
+    double variance[MOST_INPUTS], scale[MOST_INPUTS];
 };
 
 tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
 double tc_estimator_input_variance(const tc_estimator *estimator, size_t input) { return estimator->variance[input]; }
+double tc_estimator_input_scale(const tc_estimator *estimator, size_t input) { return estimator->scale[input]; }
 
 static void new_estimator(tc_estimator *estimator) {
     double *n = estimator->numbers;
@@ -30,17 +31,17 @@ static void new_estimator(tc_estimator *estimator) {
 
 typedef struct shown { /* one round's, random */
     tc_measurement measurement;
-    double numbers[9 * MOST_INPUTS];
+    double numbers[10 * MOST_INPUTS];
     tc_columns columns;
 } shown;
 
 static void show(shown *s, size_t inputs, uint64_t *seed, double noise) {
     double *n = s->numbers;
-    double *rows[9];
-    for (size_t i = 0; i < 9; i++)
+    double *rows[10];
+    for (size_t i = 0; i < 10; i++)
         rows[i] = n + i * MOST_INPUTS;
-    s->measurement =
-        (tc_measurement){inputs, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8]};
+    s->measurement = (tc_measurement){inputs,  rows[0], rows[1], rows[2], rows[3], rows[4],
+                                      rows[5], rows[6], rows[7], rows[8], rows[9]};
     for (size_t i = 0; i < inputs; i++) {
         s->measurement.value[i] = uniform(seed, 0.2, 1.2);
         s->measurement.shift[i] = uniform(seed, -0.3, 0.3);
@@ -48,6 +49,7 @@ static void show(shown *s, size_t inputs, uint64_t *seed, double noise) {
         s->measurement.trace[i] = noise * uniform(seed, 0, 1);
         s->measurement.noise[i] = noise * uniform(seed, 0.1, 1);
         s->measurement.norm1[i] = uniform(seed, 0.5, 4);
+        s->measurement.reach[i] = uniform(seed, 0.5, 4);
         s->measurement.norm2[i] = uniform(seed, 0.5, 4);
     }
     s->columns.reach = uniform(seed, 0.1, 3);
@@ -106,7 +108,7 @@ static void find_inputs(const crowd *c, size_t where[INPUTS]) {
  */
 
 typedef struct plain {
-    double rounds, length, radius, scale[ROWS], weight[ROWS], margin[ROWS], variance[INPUTS];
+    double rounds, length, radius, scale[ROWS], weight[ROWS], margin[ROWS], variance[INPUTS], input_scale[INPUTS];
     double most_stride; /* from the end of the first epoch on */
     double omega, least_omega, beta, vy, last, origin, epoch, next, count;
     double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS], held[ROWS];
@@ -189,7 +191,7 @@ static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns 
             sum -= p->vy * rows[j].second[s][s] * g->noise[s] / 2;
             for (size_t t = 0; t < INPUTS; t++)
                 sum += rows[j].second[s][t] * g->shift[s] * g->shift[t] / 2;
-            reach += fabs(rows[j].first[s]) * g->norm1[s];
+            reach += fabs(rows[j].first[s]) * g->reach[s];
             noise[j] += pow(rows[j].first[s] / p->scale[j], 2) * g->noise[s];
         }
         measured[j] = (sum + p->margin[j]) / p->scale[j];
@@ -238,8 +240,8 @@ static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns 
             p->price[s] += bent * g->shift[t];
             if (is_sum(s) || is_sum(t))
                 continue;
-            p->bend[s] += s == t ? bent : fabs(bent);
-            p->bend_noise[s] += bent * bent * p->variance[t];
+            p->bend[s] += (s == t ? bent : fabs(bent)) * p->input_scale[s] * p->input_scale[t];
+            p->bend_noise[s] += bent * bent * p->variance[t] * pow(p->input_scale[s], 2);
         }
     }
     p->count += 1;
@@ -279,8 +281,10 @@ static void fly(flight *f, const char *private_datum, double rounds, double radi
     f->crowd = crowd_of(text);
     new_estimator(&f->estimator);
     find_inputs(&f->crowd, f->where);
-    for (size_t s = 0; s < INPUTS; s++)
+    for (size_t s = 0; s < INPUTS; s++) {
         f->estimator.variance[s] = is_sum(s) ? 0 : 0.1 + (double)s;
+        f->estimator.scale[s] = is_sum(s) ? 1 : ldexp(1, -(int)(s % 3));
+    }
     f->facts = (tc_tacit_facts){.rounds = rounds,
                                 .box_length = 1.5,
                                 .row_scale = f->numbers,
@@ -349,6 +353,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         p.margin[j] = f.controller->kept.margin[j] = margin;
     }
     memcpy(p.variance, f.estimator.variance, sizeof p.variance);
+    memcpy(p.input_scale, f.estimator.scale, sizeof p.input_scale);
     uint64_t seed = 5;
     for (uint64_t k = 1; k <= T; k++) {
         AT_CASE(k);
@@ -361,7 +366,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         show(&seen, INPUTS, &unused, 0); /* points into itself; its numbers are replaced */
         for (size_t i = 0; i < INPUTS; i++)
             hand.measurement.value[i] += offset * (k > T / 3 ? -1 : 1);
-        for (size_t row = 0; row < 9; row++)
+        for (size_t row = 0; row < 10; row++)
             reorder(hand.numbers + row * MOST_INPUTS, f.where, seen.numbers + row * MOST_INPUTS);
         double beta = p.beta;
         tc_gains gains = tc_controller_gains(f.controller, k);

@@ -41,7 +41,7 @@ static loop loop_of(double need, bool gaussian, double epsilon, double understat
     l.plan = method_plan(&l.p, &asked);
     l.facts = method_facts(&l.p, l.plan, &asked);
     tc_agents *agents = tc_agents_new(l.p.arena, l.p.model, l.p.derivatives, 1);
-    l.proximal = tc_proximal_new(l.p.arena, agents, l.p.derivatives);
+    l.proximal = tc_proximal_new(l.p.arena, agents, l.p.derivatives, NULL);
     l.proof = tc_step_proof_new(l.p.arena, l.p.model, l.p.derivatives, 1);
     tc_agents_start(agents, l.start);
     return l;

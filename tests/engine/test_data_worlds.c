@@ -36,7 +36,7 @@ static world world_of(const char *text) {
     tc_data_certify(w.arena, w.model, derivatives);
     tc_agents *agents = tc_agents_new(w.arena, w.model, derivatives, 1);
     w.family = w.model->families;
-    w.proximal = tc_proximal_new(w.arena, agents, derivatives);
+    w.proximal = tc_proximal_new(w.arena, agents, derivatives, NULL);
     w.proof = tc_step_proof_new(w.arena, w.model, derivatives, 1);
     tc_agents_start(agents, w.x);
     tc_escape_end(w.arena, &escape);

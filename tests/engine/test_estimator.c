@@ -66,12 +66,30 @@ static tc_plan *states_plan(const problem *p, tc_mechanism mechanism) {
     return plan;
 }
 
+/* Made up. */
+static double scale_at(const tc_model *model, size_t coordinate) {
+    const tc_family *family = tc_family_of_coord(model, coordinate);
+    size_t component = (coordinate - family->first_coord) / family->count;
+    return ldexp(1, -(int)((component + (size_t)(family - model->families)) % 4));
+}
+
+static tc_state_scales made_up_scales(tc_arena *arena, const tc_model *model) {
+    double **made = TC_NEW(arena, double *, model->family_count + 1);
+    for (size_t f = 0; f < model->family_count; f++) {
+        made[f] = TC_NEW(arena, double, model->families[f].dim + 1);
+        for (size_t c = 0; c < model->families[f].dim; c++)
+            made[f][c] = scale_at(model, tc_coord_of(&model->families[f], 0, c));
+    }
+    return (tc_state_scales)made;
+}
+
 static tc_estimator *new_estimator(const problem *p, const tc_plan *plan, const tc_released *constants,
                                    size_t workers) {
     tc_escape escape;
     if (TC_TRY(p->arena, &escape) != TC_OK)
         fail_msg("raised");
-    tc_estimator *estimator = tc_estimator_new(p->arena, plan, p->model, p->derivatives, constants, workers);
+    tc_state_scales scales = made_up_scales(p->arena, p->model);
+    tc_estimator *estimator = tc_estimator_new(p->arena, plan, p->model, p->derivatives, constants, scales, workers);
     tc_escape_end(p->arena, &escape);
     return estimator;
 }
@@ -107,19 +125,22 @@ static void expect(const char *what, size_t at, number wanted, double found) {
 
 typedef struct slow {
     const problem *p;
-    double *y, *r, *inside, *variance;
-    number *value, *shift, *curve, *trace, *noise, *norm1, *norm2, *rest, *rest_curve; /* by input */
-    number *price, *reach, *bend, *bend_noise;                                         /* by coordinate */
+    double *y, *r, *inside, *variance, *scale;
+    number *value, *shift, *curve, *trace, *noise, *norm1, *norm2, *rest, *rest_curve, *scaled; /* by input */
+    number *price, *reach, *bend, *bend_noise;                                                  /* by coordinate */
 } slow;
 
 static slow slow_of(const problem *p, const tc_plan *plan) {
     slow s = {.p = p};
-    double **doubles[] = {&s.y, &s.r, &s.inside, &s.variance};
-    number **inputs[] = {&s.value, &s.shift, &s.curve, &s.trace, &s.noise, &s.norm1, &s.norm2, &s.rest, &s.rest_curve};
+    double **doubles[] = {&s.y, &s.r, &s.inside, &s.variance, &s.scale};
+    number **inputs[] = {&s.value, &s.shift, &s.curve, &s.trace,      &s.noise,
+                         &s.norm1, &s.norm2, &s.rest,  &s.rest_curve, &s.scaled};
     number **coords[] = {&s.price, &s.reach, &s.bend, &s.bend_noise};
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         *doubles[i] = TC_NEW(p->arena, double, p->model->state_count);
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < p->model->state_count; i++)
+        s.scale[i] = scale_at(p->model, i);
+    for (size_t i = 0; i < 10; i++)
         *inputs[i] = TC_NEW(p->arena, number, p->derivatives->input_count);
     for (size_t i = 0; i < 4; i++)
         *coords[i] = TC_NEW(p->arena, number, p->model->state_count);
@@ -200,7 +221,8 @@ static void slow_member(slow *s, const tc_family_derivatives *d, const member_va
         add_to(&s->rest[sum], b * (s->r[at] - s->inside[at]));
         add_to(&s->noise[sum], s->variance[at] * b * b);
         add_to(&s->norm1[sum], fabsl(b));
-        add_to(&s->norm2[sum], b * b);
+        add_to(&s->scaled[sum], fabsl(b) * s->scale[at]);
+        add_to(&s->norm2[sum], b * b * s->scale[at] * s->scale[at]);
     }
     for (size_t i = 0; i < d->body_second_count; i++) {
         const tc_second *second = &d->body_second[i];
@@ -218,8 +240,9 @@ static void slow_member(slow *s, const tc_family_derivatives *d, const member_va
 
 static void slow_inputs(slow *s) {
     const tc_derivatives *d = s->p->derivatives;
-    number *all[] = {s->value, s->shift, s->curve, s->trace, s->noise, s->norm1, s->norm2, s->rest, s->rest_curve};
-    for (size_t i = 0; i < 9; i++)
+    number *all[] = {s->value, s->shift, s->curve, s->trace,      s->noise,
+                     s->norm1, s->norm2, s->rest,  s->rest_curve, s->scaled};
+    for (size_t i = 0; i < 10; i++)
         memset(all[i], 0, d->input_count * sizeof *all[i]);
     for (size_t f = 0; f < s->p->model->family_count; f++) {
         member_values v = values_of(s, f, false);
@@ -233,7 +256,8 @@ static void slow_inputs(slow *s) {
         add_to(&s->rest[i], s->r[c] - s->inside[c]);
         add_to(&s->noise[i], s->variance[c]);
         add_to(&s->norm1[i], 1);
-        add_to(&s->norm2[i], 1);
+        add_to(&s->scaled[i], s->scale[c]);
+        add_to(&s->norm2[i], s->scale[c] * s->scale[c]);
     }
 }
 
@@ -246,6 +270,7 @@ static void compare_inputs(const slow *s, const tc_measurement *g) {
         expect("trace", i, s->trace[i], g->trace[i]);
         expect("noise", i, s->noise[i], g->noise[i]);
         expect("norm1", i, s->norm1[i], g->norm1[i]);
+        expect("reach", i, s->scaled[i], g->reach[i]);
         expect("norm2", i, s->norm2[i], g->norm2[i]);
         expect("rest", i, s->rest[i], g->rest[i]);
         expect("rest_curve", i, s->rest_curve[i], g->rest_curve[i]);
@@ -264,7 +289,7 @@ static void answer_member(slow *s, const tc_family_derivatives *d, const member_
         size_t at = tc_coord_of(v->family, k, d->body_first[i].column), sum = d->sums[d->body_first[i].row];
         long double b = v->values[d->body_count + i];
         add_to(&s->price[at], t->price[sum] * b);
-        add_to(&s->reach[at], t->reach[sum] * fabsl(b));
+        add_to(&s->reach[at], s->scale[at] * t->reach[sum] * fabsl(b));
     }
     for (size_t i = 0; i < d->body_second_count; i++) {
         const tc_second *second = &d->body_second[i];
@@ -273,20 +298,19 @@ static void answer_member(slow *s, const tc_family_derivatives *d, const member_
             (long double)t->curvature[d->sums[second->row]] * v->values[d->body_count + d->body_first_count + i];
         hessian[second->column * dim + second->other] += h;
         add_to(&s->price[at], h * (s->y[other] - s->inside[other]));
-        s->bend[at].size += fabsl(h);
+        s->bend[at].size += fabsl(h) * s->scale[at] * s->scale[other];
         if (at == other)
             continue;
         hessian[second->other * dim + second->column] += h;
         add_to(&s->price[other], h * (s->y[at] - s->inside[at]));
-        s->bend[other].size += fabsl(h);
+        s->bend[other].size += fabsl(h) * s->scale[at] * s->scale[other];
     }
     for (size_t c = 0; c < dim; c++)
         for (size_t e = 0; e < dim; e++) {
-            number *bend = &s->bend[tc_coord_of(v->family, k, c)];
-            size_t other = tc_coord_of(v->family, k, e);
-            bend->sum += c == e ? hessian[c * dim + e] : fabsl(hessian[c * dim + e]);
-            add_to(&s->bend_noise[tc_coord_of(v->family, k, c)],
-                   hessian[c * dim + e] * hessian[c * dim + e] * s->variance[other]);
+            size_t at = tc_coord_of(v->family, k, c), other = tc_coord_of(v->family, k, e);
+            long double h = s->scale[at] * hessian[c * dim + e];
+            s->bend[at].sum += s->scale[other] * (c == e ? h : fabsl(h));
+            add_to(&s->bend_noise[at], h * h * s->variance[other]);
         }
 }
 
@@ -304,7 +328,7 @@ static void slow_answer(slow *s, const tc_tariff *t) {
     for (size_t i = s->p->model->sum_count; i < d->input_count; i++) {
         size_t c = (size_t)d->inputs[i].index;
         add_to(&s->price[c], t->price[i]);
-        add_to(&s->reach[c], t->reach[i]);
+        add_to(&s->reach[c], s->scale[c] * t->reach[i]);
         add_to(&s->bend[c], t->bend[i]);
         add_to(&s->bend_noise[c], t->bend_noise[i]);
     }
@@ -484,6 +508,7 @@ static void expect_same_inputs(const tc_measurement *a, const tc_measurement *b)
     expect_bits("trace", a->trace, b->trace, a->count);
     expect_bits("noise", a->noise, b->noise, a->count);
     expect_bits("norm1", a->norm1, b->norm1, a->count);
+    expect_bits("reach", a->reach, b->reach, a->count);
     expect_bits("norm2", a->norm2, b->norm2, a->count);
     expect_bits("rest", a->rest, b->rest, a->count);
     expect_bits("rest_curve", a->rest_curve, b->rest_curve, a->count);
@@ -656,7 +681,7 @@ static void compare_form_answers(const slow *s, tc_estimator *estimator, const t
         double price = 0, reach = 0;
         for (size_t j = 0; j < m; j++) {
             price += t->price[j] * slopes[j * n + c];
-            reach += t->reach[j] * fabs(slopes[j * n + c]);
+            reach += scale_at(s->p->model, c) * t->reach[j] * fabs(slopes[j * n + c]);
         }
         near_to("p", c, price, p[c]);
         most = fmax(most, reach);
@@ -711,12 +736,15 @@ static void forms_have_their_ranges_norms_and_answers(void **state) {
         const tc_measurement *g = tc_estimator_close(estimator);
         assert_int_equal(g->count, measured->constraint_count);
         for (size_t j = 0; j < g->count; j++) {
-            double norm1 = 0, norm2 = 0;
+            double norm1 = 0, reach = 0, norm2 = 0;
             for (size_t c = 0; c < measured->state_count; c++) {
-                norm1 += fabs(slopes[j * measured->state_count + c]);
-                norm2 += slopes[j * measured->state_count + c] * slopes[j * measured->state_count + c];
+                double slope = slopes[j * measured->state_count + c], scaled = scale_at(measured, c) * slope;
+                norm1 += fabs(slope);
+                reach += fabs(scaled);
+                norm2 += scaled * scaled;
             }
             near_to("norm1", j, norm1, g->norm1[j]);
+            near_to("reach", j, reach, g->reach[j]);
             near_to("norm2", j, norm2, g->norm2[j]);
             assert_true(g->curve[j] == 0 && g->trace[j] == 0 && g->rest_curve[j] == 0);
             assert_true(g->noise[j] > 0 && g->noise[j] == tc_estimator_input_variance(estimator, j));

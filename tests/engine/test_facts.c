@@ -121,6 +121,31 @@ static void a_margin_keeps_the_answer_inside(void **state) {
     planned_end(&p);
 }
 
+/* Powers of two nearest to a width's part of the widest; boxes that are no more than four times apart have none. */
+static void states_are_scaled_by_the_widths_of_their_boxes(void **state) {
+    (void)state;
+    static const char text[] =
+        "agent a {\n state x in [0, %s]\n state y in [-1, 1]\n state z in [3, 3.1]\n"
+        " private minimize x^2 + y^2 + z\n gap 900;  slater x = 0;  slater y = 0;  slater z = 3\n}\n"
+        "constraint c: a.x + 2 * a.y + 4 * a.z <= 25\n" SCHEDULE;
+    char wide[512];
+    planned p;
+    (void)snprintf(wide, sizeof wide, text, "9");
+    const tc_tacit_facts *f = facts_of(&p, wide, quietly());
+    assert_true(f->scales[0][0] == 1 && f->scales[0][1] == 0.25 && f->scales[0][2] == 0x1p-6);
+    assert_true(fabs(f->box_length - sqrt(81 + 64 + 6.4 * 6.4) / 6) < 1e-12);
+    assert_true(fabs(f->row_scale[0] - sqrt(1 + 0.25 + 0x1p-8)) < 1e-12);
+    planned_end(&p);
+    method_options asked = quietly();
+    asked.margin.stays = true;
+    f = facts_of(&p, wide, asked);
+    assert_true(f->scales == NULL && fabs(f->row_scale[0] - sqrt(21)) < 1e-12);
+    planned_end(&p);
+    f = facts_of(&p, affine, quietly());
+    assert_null(f->scales);
+    planned_end(&p);
+}
+
 static void expect_warning(const char *text, method_options asked, const char *part) {
     planned p;
     const tc_tacit_facts *f = facts_of(&p, text, asked);
@@ -146,9 +171,14 @@ static void warnings_say_where_little_is_to_be_expected(void **state) {
         "constraint c: a.x^2 <= 5\n" SCHEDULE,
         noisy, "the noise is wider than the public boxes, so the result says nothing about the constraints' prices");
     expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
-                   "agent b {\n state y in [0, 100]\n private minimize y^2\n gap 4;  slater y = 0\n}\n"
+                   "agent b {\n private param q = 1\n range q in [0.5, 2]\n protect q by 1\n state y in [0, 100]\n"
+                   " private minimize q * y^2\n gap 4;  slater y = 0\n}\n"
                    "constraint c: a.x + b.y <= 5\n" SCHEDULE,
-                   quietly(), "the widest public box is 100 times the narrowest: the result may be far off");
+                   quietly(), "the widest public box is 100 times the narrowest, and with protected data");
+    expect_warning(
+        "agents a[i in 1..2] {\n state x in [0, 99 * i - 98]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
+        "constraint c: sum(a: x) <= 5\n" SCHEDULE,
+        quietly(), "the widest public box is 100 times the narrowest, and members of one family");
     expect_warning("agents a[i in 1..3] {\n state x in [0, 6]\n private minimize x^2\n gap 4;  slater x = 1\n}\n"
                    "constraint c[i in 1..3]: a[i].x <= 1.0001 + 3 * (i - 2)^2\n" SCHEDULE,
                    quietly(), "barely satisfies constraint c[2]");
@@ -289,6 +319,7 @@ int main(void) {
         cmocka_unit_test(a_band_that_is_narrow_against_its_noise_should_be_an_equality),
         cmocka_unit_test(a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left),
         cmocka_unit_test(a_margin_keeps_the_answer_inside),
+        cmocka_unit_test(states_are_scaled_by_the_widths_of_their_boxes),
         cmocka_unit_test(warnings_say_where_little_is_to_be_expected),
         cmocka_unit_test(a_slack_that_noise_hides_is_warned_of_even_where_all_are_alike),
         cmocka_unit_test(for_the_unit_agent_nobody_is_told_to_take_more_rounds),

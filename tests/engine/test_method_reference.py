@@ -17,7 +17,7 @@ ROUNDS = 500 if ALL else 120
 TOLERANCE = 1e-9
 
 # How much noise: enough that steps shrink and filters slow down, but multipliers still move.
-BOUNDS = {"paper": 1, "network": 0.1, "robots": 0.5, "charging": 0.5, "bad_scales": 0.02}
+BOUNDS = {"paper": 1, "network": 0.1, "robots": 0.5, "charging": 0.5, "bad_scales": 0.02, "unlike_widths": 0.02}
 
 
 def placements(problem):
@@ -67,7 +67,8 @@ class EveryRound(unittest.TestCase):
         self.assertAlmostEqual(max(sums), radius, delta=1e-9 * radius)
 
     def test_margins_that_follow_the_answer_and_longer_steps_of_short_rows(self):
-        for name, placement in (("paper", "states"), ("robots", "forms"), ("bad_scales", "states")):
+        for name, placement in (("paper", "states"), ("robots", "forms"), ("bad_scales", "states"),
+                                ("unlike_widths", "states")):
             problem = method_problems.ALL[name]()
             dump = dump_of(problem, ROUNDS, "laplace", placement, BOUNDS.get(name, 0.2), driver="follow")
             self.assertTrue(any(np.any(at["margin"] > 0) for at in dump.rounds))
@@ -81,7 +82,8 @@ class EveryRound(unittest.TestCase):
             self.compare(problem, dump_of(problem, ROUNDS, "gaussian", placement, adjacency=adjacency), name)
 
     def test_both_drivers_give_the_same_bits(self):
-        for name, placement in (("bent_bodies", "states"), ("squares_of_sums", "forms"), ("charging", "outputs")):
+        for name, placement in (("bent_bodies", "states"), ("squares_of_sums", "forms"), ("charging", "outputs"),
+                                ("unlike_widths", "states"), ("bad_scales", "forms")):
             problem = method_problems.ALL[name]()
             small, large = (dump_of(problem, 40, "laplace", placement, driver=d) for d in ("small", "large"))
             for a, b in zip(small.rounds, large.rounds):

@@ -13,7 +13,7 @@ static double state_of(size_t j, size_t c) { return crowd_number(j, c, 2, -1.9, 
 
 static tc_proximal *new_proximal(const crowd *c, size_t workers) {
     tc_agents *agents = tc_agents_new(c->arena, c->model, c->derivatives, workers);
-    return tc_proximal_new(c->arena, agents, c->derivatives);
+    return tc_proximal_new(c->arena, agents, c->derivatives, NULL);
 }
 
 /* Members offset + 1 .. offset + count as a family of their own, block by block and worker by worker. */

@@ -68,7 +68,7 @@ static void expect_step(const sample *s, const char *sets, uint64_t *seed) {
     crowd c = crowd_of(text);
     assert_non_null(c.derivatives->families[0].lift);
     tc_agents *agents = tc_agents_new(c.arena, c.model, c.derivatives, 1);
-    tc_proximal *proximal = tc_proximal_new(c.arena, agents, c.derivatives);
+    tc_proximal *proximal = tc_proximal_new(c.arena, agents, c.derivatives, NULL);
     for (int trial = 0; trial < 10; trial++) {
         tc_answer_scalars scalars = {.step = exp(uniform(seed, -5, 5)), .regularization = uniform(seed, 0, 1)};
         double p[DIM], old[DIM], next[DIM];

@@ -128,6 +128,9 @@ static void fill_crowd(uint64_t *seed, crowd *made) {
         made->busy[k] = k % 5 != 4;
 }
 
+/* The second state is scaled by 1/4. */
+static const double INVERSE[MOST_DIM] = {2, 32, 2, 2, 2}, WEIGHT[MOST_DIM] = {2.1, 32.1, 2.1, 2.1, 2.1};
+
 static tc_newton_rows rows_of(crowd *of, view *v, size_t dim, bool is_diagonal, tc_newton_part part) {
     for (size_t c = 0; c < dim; c++)
         v->f1[c] = of->f1 + c * TC_LANES;
@@ -140,9 +143,10 @@ static tc_newton_rows rows_of(crowd *of, view *v, size_t dim, bool is_diagonal, 
                             .part_count = part == TC_NEWTON_BOX ? 0 : dim,
                             .f1 = v->f1,
                             .f2 = v->f2,
-                            .inverse = 2,
+                            .inverse = INVERSE,
+                            .weight = WEIGHT,
                             .regularization = 0.1,
-                            .weight = 2.1,
+                            .least_weight = 2.1,
                             .p = of->p,
                             .old = of->old,
                             .lower = of->lower,

@@ -108,13 +108,13 @@ typedef struct problem {
     member m;
     set s;
     double p[4], old[4];
-    long double inverse, regularization;
+    long double inverse[4], regularization;
 } problem;
 
 /* The slope of the whole in one component, with the part's multiplier t. */
 static long double whole_slope(const problem *q, size_t c, long double t, long double x) {
     long double center = q->s.center[c], sum = q->slope(&q->m, (long double)(c + 1), x);
-    sum += (long double)q->p[c] + q->regularization * x + (x - (long double)q->old[c]) * q->inverse;
+    sum += (long double)q->p[c] + q->regularization * x + (x - (long double)q->old[c]) * q->inverse[c];
     switch (q->s.part) {
     case AT_MOST:
     case BETWEEN:
@@ -200,20 +200,21 @@ static double start_of(size_t j, size_t c, const set *s) {
     return j % 3 == 1 && c == 1 ? (double)s->lower : j % 3 == 2 && c == 2 ? 3 : inside;
 }
 
-static void compare(const objective *o, size_t number, tc_answer_scalars scalars) {
+static void compare(const objective *o, size_t number, tc_answer_scalars scalars, const double *scale) {
     char text[CROWD_TEXT];
     crowd_family(text, sizeof text, "m", MEMBERS, 0, o->text, TEXTS[number]);
     crowd c = crowd_of(text);
-    tc_proximal *proximal = tc_proximal_new(c.arena, tc_agents_new(c.arena, c.model, c.derivatives, 1), c.derivatives);
+    const double *scales[] = {scale};
+    tc_proximal *proximal =
+        tc_proximal_new(c.arena, tc_agents_new(c.arena, c.model, c.derivatives, 1), c.derivatives, scales);
     double x[4][MEMBERS], p[4][MEMBERS], next[4][MEMBERS];
     problem q[MEMBERS];
     for (size_t k = 0; k < MEMBERS; k++) {
-        q[k] = (problem){.slope = o->slope,
-                         .m = member_of(k + 1),
-                         .inverse = 1 / (long double)scalars.step,
-                         .regularization = (long double)scalars.regularization};
+        q[k] =
+            (problem){.slope = o->slope, .m = member_of(k + 1), .regularization = (long double)scalars.regularization};
         q[k].s = set_of(number, &q[k].m);
         for (size_t i = 0; i < 4; i++) {
+            q[k].inverse[i] = 1 / ((long double)scalars.step * scale[i] * scale[i]);
             x[i][k] = q[k].old[i] = start_of(k, i, &q[k].s);
             p[i][k] = q[k].p[i] = crowd_number(k, i, 1, -3, 3);
         }
@@ -233,17 +234,28 @@ static void compare(const objective *o, size_t number, tc_answer_scalars scalars
     crowd_free(&c);
 }
 
-static void steps_are_what_bisection_finds(void **state) {
-    (void)state;
+static void compare_all(const double *scale) {
     static const tc_answer_scalars scalars[] = {{1e-6, 0}, {1e-3, 1}, {0.3, 0},   {0.3, 0.01},
                                                 {40, 1},   {1e4, 0},  {1e6, 0.1}, {1e6, 0}};
     for (size_t o = 0; o < sizeof SEPARABLE / sizeof *SEPARABLE; o++)
         for (size_t s = 0; s < SETS_HERE; s++)
             for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-                compare(&SEPARABLE[o], s, scalars[i]);
+                compare(&SEPARABLE[o], s, scalars[i], scale);
+}
+
+static void steps_are_what_bisection_finds(void **state) {
+    (void)state;
+    compare_all((const double[]){1, 1, 1, 1});
+}
+
+static void so_are_those_of_scaled_states(void **state) {
+    (void)state;
+    compare_all((const double[]){1, 0.25, 0x1p-6, 1});
+    compare_all((const double[]){0x1p-4, 0x1p-4, 0x1p-4, 0x1p-4});
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_what_bisection_finds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_what_bisection_finds),
+                                       cmocka_unit_test(so_are_those_of_scaled_states)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

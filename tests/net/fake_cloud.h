@@ -36,6 +36,7 @@ typedef struct fake {
     tc_agent *agent;
     tc_agent_settings settings;
     tc_agent_steps steps[FAKE_AGENTS];
+    bool is_scaled, refuses_scales; /* what fake_scale was told last, and says */
     bool steps_fail;
     tc_wire_method method;
     uint16_t version;
@@ -67,6 +68,12 @@ static inline tc_agent_stepped fake_step(void *context, const tc_agent_answer *a
 static inline bool fake_holds(void *context, const double *p) {
     (void)context;
     return p[0] == 4 && p[1] == -8;
+}
+
+static inline const char *fake_scale(void *context, const int8_t *scales) {
+    fake *f = context;
+    f->is_scaled = scales != NULL;
+    return f->refuses_scales && f->is_scaled ? "they are not wanted" : NULL;
 }
 
 static inline void fake_moved(void *context, size_t agent, uint64_t round, const double *x) {
@@ -131,6 +138,7 @@ static inline void fake_begin(fake *f, bool tls, size_t agents) {
                                        .start = fake_start,
                                        .check_slater = fake_slater,
                                        .holds = fake_holds,
+                                       .scale = fake_scale,
                                        .step = fake_step};
     f->settings = (tc_agent_settings){.cloud = f->address,
                                       .state = keys_path(&f->k, "state"),
@@ -265,7 +273,7 @@ static inline void fake_welcome(fake *f) {
 }
 
 static inline void fake_enrolled(fake *f, uint32_t slot, uint64_t next) {
-    unsigned char bytes[TC_ENROLLED_SIZE];
+    unsigned char bytes[TC_FRAME_HEADER + 24];
     tc_enrolled enrolled = {.slot = slot,
                             .next = next,
                             .states = FAKE_STATES,

@@ -600,7 +600,7 @@ static void frames_out_of_turn_or_range_end_the_connection_and_nothing_else(void
                 &(tc_enrolled){
                     .slot = 0, .next = 1, .states = FAKE_STATES, .method = TC_WIRE_TACIT, .rounds = FAKE_ROUNDS},
                 bytes);
-            size = TC_ENROLLED_SIZE;
+            size = TC_FRAME_HEADER + 24;
         }
         fake_send(&f, bytes, size);
         FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
@@ -843,11 +843,47 @@ static void an_agent_that_cannot_be_made_leaves_nothing_open(void **state) {
     fake_end(&f);
 }
 
+static void send_scaled(fake *f, int8_t second) {
+    unsigned char bytes[TC_FRAME_HEADER + 24 + FAKE_STATES];
+    const int8_t scales[FAKE_STATES] = {0, second};
+    tc_enrolled_encode(&(tc_enrolled){.next = 1,
+                                      .states = FAKE_STATES,
+                                      .exponent = FAKE_EXPONENT,
+                                      .method = TC_WIRE_TACIT,
+                                      .rounds = FAKE_ROUNDS,
+                                      .scales = scales},
+                       bytes);
+    fake_send(f, bytes, sizeof bytes);
+}
+
+static void scales_reach_the_steps_or_end_the_agent(void **state) {
+    (void)state;
+    for (int refuses = 0; refuses < 2; refuses++) {
+        fake f;
+        fake_begin(&f, false, 1);
+        f.refuses_scales = refuses == 1;
+        assert_int_equal(fake_open(&f), TC_OK);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        send_scaled(&f, -3);
+        if (refuses == 0) {
+            fake_expect_state(&f, 0, 1);
+            assert_true(f.is_scaled);
+        } else {
+            FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_REFUSED)
+            assert_non_null(
+                strstr(tc_agent_message(f.agent), "scales the states of agent a1, and they are not wanted"));
+        }
+        fake_end(&f);
+    }
+}
+
 int main(void) {
     if (CRYPTO_set_mem_functions(failing_malloc, failing_realloc, plain_free) != 1)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_from_hello_to_its_end),
+        cmocka_unit_test(scales_reach_the_steps_or_end_the_agent),
         cmocka_unit_test(the_same_over_tls),
         cmocka_unit_test(the_same_in_one_byte_pieces),
         cmocka_unit_test(an_answer_that_comes_again_is_ignored),

@@ -122,7 +122,7 @@ static void a_hello_says_versions_and_software(void **state) {
     assert_int_equal(tc_hello_decode(&frame, &back), TC_NOT_REFUSED);
     assert_int_equal(back.highest_version, 3);
     assert_memory_equal(back.software, "probe 1", 7);
-    tc_put_u16(bytes + TC_FRAME_HEADER + 8, 3);
+    tc_put_u16(bytes + TC_FRAME_HEADER + 8, TC_PROTOCOL + 1);
     assert_int_equal(tc_hello_decode(&frame, &back), TC_REFUSED_VERSION);
     tc_put_u16(bytes + TC_FRAME_HEADER + 8, 1);
     tc_put_u16(bytes + TC_FRAME_HEADER + 10, 1);
@@ -247,9 +247,10 @@ static void what_the_cloud_says_is_read_back(void **state) {
         .slot = 5, .next = 18, .states = 24, .exponent = -20, .method = TC_WIRE_TACIT, .rounds = 100000};
     tc_enrolled e;
     tc_enrolled_encode(&enrolled, bytes);
-    frame = cut(bytes, TC_ENROLLED_SIZE);
+    frame = cut(bytes, tc_enrolled_size(&enrolled));
     assert_int_equal(tc_enrolled_decode(&frame, &e), TC_NOT_REFUSED);
     assert_true(e.next == 18 && e.exponent == -20 && e.method == TC_WIRE_TACIT && e.rounds == 100000 && e.states == 24);
+    assert_null(e.scales);
     tc_put_u64(bytes + TC_FRAME_HEADER + 8, 3);
     assert_true(tc_enrolled_decode(&frame, &e) == TC_NOT_REFUSED && e.method == TC_WIRE_MOVED);
     tc_put_u64(bytes + TC_FRAME_HEADER + 8, 4);
@@ -282,6 +283,31 @@ static void what_the_cloud_says_is_read_back(void **state) {
     assert_int_equal(tc_leave_decode(&frame), TC_NOT_REFUSED);
 }
 
+static void scales_are_read_back(void **state) {
+    (void)state;
+    unsigned char bytes[TC_FRAME_HEADER + TC_MOST_CONTROL];
+    int8_t scales[3] = {0, -7, TC_LEAST_SCALE};
+    tc_enrolled enrolled = {.next = 1, .states = 3, .method = TC_WIRE_TACIT, .rounds = 9, .scales = scales}, e;
+    tc_enrolled_encode(&enrolled, bytes);
+    tc_frame frame = cut(bytes, tc_enrolled_size(&enrolled));
+    assert_int_equal(tc_enrolled_decode(&frame, &e), TC_NOT_REFUSED);
+    assert_memory_equal(e.scales, scales, sizeof scales);
+    frame.length--; /* one is missing */
+    assert_int_equal(tc_enrolled_decode(&frame, &e), TC_REFUSED_FRAME);
+    frame.length++;
+    static const int8_t wrong[][3] = {{0, 0, 0}, {0, -1, 1}, {0, TC_LEAST_SCALE - 1, 0}}; /* none, or out of range */
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(scales, wrong[i], sizeof scales);
+        tc_enrolled_encode(&enrolled, bytes);
+        assert_int_equal(tc_enrolled_decode(&frame, &e), TC_REFUSED_FRAME);
+    }
+    enrolled.method = TC_WIRE_PUBLISHED;
+    scales[1] = -1;
+    scales[2] = 0;
+    tc_enrolled_encode(&enrolled, bytes);
+    assert_int_equal(tc_enrolled_decode(&frame, &e), TC_REFUSED_FRAME);
+}
+
 static void every_control_message_fits_the_common_limit(void **state) {
     (void)state;
     tc_enrol enrol = {.name_length = TC_MOST_NAME};
@@ -289,7 +315,7 @@ static void every_control_message_fits_the_common_limit(void **state) {
     tc_hello hello = {.software_length = TC_MOST_SOFTWARE};
     size_t most = TC_FRAME_HEADER + TC_MOST_CONTROL;
     assert_true(tc_enrol_size(&enrol) <= most && tc_refusal_size(&refusal) <= most && tc_hello_size(&hello) <= most);
-    assert_true((size_t)TC_WELCOME_SIZE <= most && (size_t)TC_ENROLLED_SIZE <= most);
+    assert_true((size_t)TC_WELCOME_SIZE <= most && tc_enrolled_size(&(tc_enrolled){.states = 1}) <= most);
 }
 
 static void every_message_and_refusal_has_a_name(void **state) {
@@ -315,6 +341,7 @@ int main(void) {
         cmocka_unit_test(states_are_integers_and_of_the_agreed_number),
         cmocka_unit_test(answers_keep_every_bit_and_must_be_finite),
         cmocka_unit_test(what_the_cloud_says_is_read_back),
+        cmocka_unit_test(scales_are_read_back),
         cmocka_unit_test(every_control_message_fits_the_common_limit),
         cmocka_unit_test(every_message_and_refusal_has_a_name),
     };

@@ -111,7 +111,7 @@ class Rules(unittest.TestCase):
             p, step, shrink = [-3.5 + k, 1.25], 0.3 / k, 0.01
             link.send(wire.answer(0, k, step, shrink, p, flags=wire.CLAMPED if k == 2 else 1 << 15))
             average = [a + (3 / (k + 2)) * (v - a) for a, v in zip(average, x)]
-            x = objective.proximal_step(x, p, step, shrink)
+            x = objective.proximal_step(x, p, step, shrink, (0, 0))
             if k == 2:
                 link.send(wire.answer(0, k, step, shrink, p))  # twice: taken once
         link.send(wire.end(3, wire.DONE))
@@ -132,7 +132,7 @@ class Rules(unittest.TestCase):
             link.send(wire.answer(0, k, step, shrink, p, flags=wire.HELD if held else 0))
             used = used if held else x
             average = [a + (3 / (k + 2)) * (v - a) for a, v in zip(average, used)]
-            x = objective.proximal_step(x, p, step, shrink)
+            x = objective.proximal_step(x, p, step, shrink, (0, 0))
         link.send(wire.end(5, wire.DONE))
         link.expect(wire.LEAVE)
         link.close()
@@ -140,7 +140,7 @@ class Rules(unittest.TestCase):
 
     def test_it_steps_to_the_minimum_that_the_method_asks_for(self):
         objective, x, p, step, shrink = python_agent.Quadratic(), [1.7, 0.2], [0.9, -0.4], 0.37, 0.05
-        found = objective.proximal_step(x, p, step, shrink)
+        found = objective.proximal_step(x, p, step, shrink, (0, 0))
 
         def value(y):
             return sum(w * (v - c) ** 2 + q * v + shrink / 2 * v * v + (v - o) ** 2 / (2 * step)
@@ -226,7 +226,7 @@ class Rules(unittest.TestCase):
             for k, flags in ((4, wire.HELD), (5, wire.CLAMPED), (6, wire.CLAMPED)):
                 path.append(x)
                 self.tell(agent, wire.answer(0, k, 0.3, 0.01, [-3.5 + k, 1.25], flags=flags))
-                x = objective.proximal_step(x, [-3.5 + k, 1.25], 0.3, 0.01)
+                x = objective.proximal_step(x, [-3.5 + k, 1.25], 0.3, 0.01, (0, 0))
         self.assertEqual(told.getvalue().count("py: began at round 5 of 6 without its state file"), 1, told.getvalue())
         self.assertEqual(told.getvalue().count("py: a state lay outside the public box of the cloud's file"), 1)
         self.assertEqual(agent.file.average, [a + (3 / 4) * (v - a) for a, v in zip(path[1], path[2])])

@@ -38,6 +38,36 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
 """
 
 
+# Boxes up to 400 times apart, within agents and between them: states are scaled.
+WIDE = """\
+agents a[i in 1..3] {
+  state x in [0, 40]
+  state y in [-1, 2]
+  private minimize (x - 9 * i)^2 / 50 + exp(y) - 3 * y
+  private set x + 4 * y <= 38
+  gap 60
+  slater x = 1;  slater y = 0
+}
+agent b {
+  state z[2] in [0, 0.1]
+  private minimize 30 * sumsq(z - [0.09, 0.02]) + abs(z[1] - z[2])
+  gap 1
+  slater z = 0.01
+}
+agent c {
+  state t[2] in [[0, 0], [20, 1]]
+  private minimize sumsq(t - [18, 1]) / 9 + t[1] * t[2] / 50
+  private set norm(t - [8, 0.5]) <= 9
+  gap 90
+  slater t = [2, 0.5]
+}
+constraint one: sum(a: x / 10 + y) + 10 * b.z[1] <= 5
+constraint two: (c.t[1] / 10 + c.t[2])^2 + 20 * b.z[2] + sum(a: y^2) <= 5
+privacy { mechanism laplace; epsilon 1; adjacency one 0.1 }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
+"""
+
+
 def members(count):
     chance = random.Random(5)
     return "weight,want,most\n" + "".join(
@@ -77,6 +107,11 @@ class SameBits(unittest.TestCase):
                 options = options if method == "published" else options[:-8]
                 made = self.compare(parties, method, options, [[name] for name in parties.names])
                 self.assertLess(float(made.mu[150][0]), 0)
+
+    def test_states_that_are_scaled(self):
+        with Parties(WIDE) as parties:
+            options = ["--rounds", 150, *promise("laplace")]
+            self.compare(parties, "wide", options, [[name] for name in parties.names])
 
     def test_a_thousand_agents_behind_four_gateways(self):
         with Parties(CROWD, files={"members.csv": members(1000)}, issue=False) as parties:

@@ -26,6 +26,12 @@ static bool call_proximal(void *context, const double *p, double step, double re
     return functions->proximal(functions->context, p, step, regularization, from, next) == 0;
 }
 
+static bool call_proximal_by_state(void *context, const double *p, const double *steps, double regularization,
+                                   const double *from, double *next) {
+    const tacit_agent_functions *functions = context;
+    return functions->proximal_by_state(functions->context, p, steps, regularization, from, next) == 0;
+}
+
 static const double *copy_numbers(tc_arena *arena, const double *values, size_t count) {
     if (values == NULL || count > TC_MOST_STATES)
         return NULL;
@@ -37,7 +43,7 @@ static const double *copy_numbers(tc_arena *arena, const double *values, size_t 
 static tc_status make_one(tc_arena *arena, const tacit_agent_functions *from, tc_buffer *messages,
                           tc_agent_steps *steps) {
     tacit_agent_functions *f = TC_NEW(arena, tacit_agent_functions, 1);
-    if (!tc_copy_sized(f, sizeof *f, sizeof *f, from)) {
+    if (!tc_copy_sized(f, sizeof *f, offsetof(tacit_agent_functions, proximal_by_state), from)) {
         tc_buffer_puts(messages, "an agent's size is not sizeof(tacit_agent_functions)\n");
         return TC_BAD_USAGE;
     }
@@ -45,19 +51,20 @@ static tc_status make_one(tc_arena *arena, const tacit_agent_functions *from, tc
         tc_buffer_puts(messages, "an agent's slater is 0, 1 or 2\n");
         return TC_BAD_USAGE;
     }
-    const tc_agent_callbacks callbacks = {.name =
-                                              f->name == NULL ? NULL : tc_arena_copy(arena, f->name, strlen(f->name)),
-                                          .states = f->states,
-                                          .lower = copy_numbers(arena, f->lower, f->states),
-                                          .upper = copy_numbers(arena, f->upper, f->states),
-                                          .start = copy_numbers(arena, f->start, f->states),
-                                          .slater = f->slater == 1   ? TC_SLATER_YES
-                                                    : f->slater == 2 ? TC_SLATER_NO
-                                                                     : TC_SLATER_UNASKED,
-                                          .functions = {.context = f,
-                                                        .gradient = f->gradient == NULL ? NULL : call_gradient,
-                                                        .project = f->project == NULL ? NULL : call_project},
-                                          .proximal = f->proximal == NULL ? NULL : call_proximal};
+    const tc_agent_callbacks callbacks = {
+        .name = f->name == NULL ? NULL : tc_arena_copy(arena, f->name, strlen(f->name)),
+        .states = f->states,
+        .lower = copy_numbers(arena, f->lower, f->states),
+        .upper = copy_numbers(arena, f->upper, f->states),
+        .start = copy_numbers(arena, f->start, f->states),
+        .slater = f->slater == 1   ? TC_SLATER_YES
+                  : f->slater == 2 ? TC_SLATER_NO
+                                   : TC_SLATER_UNASKED,
+        .functions = {.context = f,
+                      .gradient = f->gradient == NULL ? NULL : call_gradient,
+                      .project = f->project == NULL ? NULL : call_project},
+        .proximal = f->proximal == NULL ? NULL : call_proximal,
+        .proximal_by_state = f->proximal_by_state == NULL ? NULL : call_proximal_by_state};
     return tc_agent_call(arena, &callbacks, messages, steps);
 }
 

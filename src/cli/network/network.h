@@ -19,7 +19,7 @@ typedef struct tc_serve_output {
     const tc_setup *setup;
     const tc_plan *plan;
     const tc_tacit_facts *method;
-    const tc_tacit_facts *method_before; /* of a run that was begun before results were moved; NULL: the same */
+    const tc_tacit_facts *method_before; /* of a run that an earlier version began; NULL: the same */
     const tc_card *card;
     const tc_server_result *result; /* NULL: nothing was served */
     const char *outcome, *reason;   /* "done", "diverged", "stopped", "refused"; reason NULL where there is none */

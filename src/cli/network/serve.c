@@ -496,7 +496,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_setup_method(&work, &setup, output.plan, w.privacy.margin, &output.method);
         tc_margin_wish before = w.privacy.margin;
         before.stays = true;
-        if (status == TC_OK && output.method != NULL && output.method->moves)
+        if (status == TC_OK && output.method != NULL && (output.method->moves || output.method->scales != NULL))
             status = tc_setup_method(&work, &setup, output.plan, before, &output.method_before);
         if (status != TC_OK)
             return status;

@@ -302,7 +302,7 @@ static bool find_slopes(const tc_alone *s, double *noise) {
         int32_t row = b->family->of->rows[c];
         double x = work->trial[c * TC_LANES], f = row == TC_NO_ROW ? 0 : work->out_at[row][0];
         double p = b->p[c][b->at], pull = b->regularization * x;
-        double back = (x - b->x[c][b->at]) * s->inverse, price = s->has_part ? s->t * work->pull[c] : 0;
+        double back = (x - b->x[c][b->at]) * tc_proximal_inverse(b, c), price = s->has_part ? s->t * work->pull[c] : 0;
         work->slope[c] = (((f + p) + pull) + back) + price;
         noise[c] = 4 * DBL_EPSILON * (fabs(f) + fabs(p) + fabs(pull) + fabs(back) + fabs(price));
         is_finite = is_finite && isfinite(work->slope[c]);
@@ -330,7 +330,7 @@ static void find_hessian(const tc_alone *s) {
         }
     }
     for (size_t c = 0; c < n; c++)
-        hessian[c * n + c] += s->b.weight;
+        hessian[c * n + c] += tc_proximal_weight(&s->b, c);
     if (s->has_part && s->t > 0)
         add_part_hessian(s);
 }
@@ -540,12 +540,7 @@ static bool solve(tc_alone *s) {
 }
 
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane) {
-    tc_alone s = {.b = *b,
-                  .work = b->work,
-                  .dim = b->family->of->family->dim,
-                  .inverse = 1 / b->step,
-                  .is_accurate = true,
-                  .begins = true};
+    tc_alone s = {.b = *b, .work = b->work, .dim = b->family->of->family->dim, .is_accurate = true, .begins = true};
     s.b.first += lane;
     s.b.at += lane;
     s.b.count = 1;

@@ -11,7 +11,7 @@ struct tc_proximal_formulas {
     size_t count;
     tc_coord_range *ranges; /* of coordinates, and their places below */
     size_t range_count;
-    double *curvatures, *lower, *upper; /* by place */
+    double *curvatures, *stretch, *lower, *upper; /* by place */
     tc_program *gradient;
     size_t *places; /* by root: the others are zero */
     size_t root_count;
@@ -33,6 +33,7 @@ static void add_family(const tc_proximal_family *of, tc_proximal_formulas *made,
     tc_coord_range *last = made->range_count > 0 ? &made->ranges[made->range_count - 1] : NULL;
     for (size_t c = 0; c < family->dim; c++) {
         made->curvatures[made->count + c] = of->curvatures[c].value;
+        made->stretch[made->count + c] = of->stretch[c];
         made->lower[made->count + c] = tc_coef_at(of->of->lower[c], 0);
         made->upper[made->count + c] = tc_coef_at(of->of->upper[c], 0);
     }
@@ -63,6 +64,7 @@ tc_proximal_formulas *tc_proximal_formulas_new(tc_arena *arena, const tc_proxima
     made->ranges = TC_NEW(arena, tc_coord_range, families);
     made->places = TC_NEW(arena, size_t, coords);
     made->curvatures = TC_NEW(arena, double, coords);
+    made->stretch = TC_NEW(arena, double, coords);
     made->lower = TC_NEW(arena, double, coords);
     made->upper = TC_NEW(arena, double, coords);
     for (size_t f = 0; f < model->family_count; f++)
@@ -86,11 +88,11 @@ bool tc_proximal_has_formula(const tc_proximal_formulas *formulas, size_t family
 static bool step_range(const tc_proximal_formulas *f, tc_coord_range range, const double *slopes, const double *p,
                        tc_answer_scalars scalars, const double *x, double *restrict out) {
     const double *curvatures = f->curvatures + range.place, *lower = f->lower + range.place;
-    const double *upper = f->upper + range.place, *g = slopes + range.place;
-    double weight = scalars.regularization + 1 / scalars.step;
+    const double *upper = f->upper + range.place, *g = slopes + range.place, *stretch = f->stretch + range.place;
+    double inverse = 1 / scalars.step;
     uint64_t gathered = 0;
     for (size_t k = 0; k < range.count; k++) {
-        double step = 1 / (curvatures[k] + weight);
+        double step = 1 / (curvatures[k] + (scalars.regularization + inverse * stretch[k]));
         double v = TC_STATE_UPDATE(x[k], g[k], p[k], step, scalars.regularization);
         double zero = v * 0; /* of some sign, or NaN where v is not finite: then bits besides the sign are set */
         uint64_t bits;

@@ -33,7 +33,7 @@ typedef enum tc_newton_part {
 typedef struct tc_proximal_interior { /* of one thread: what the interior-point method needs */
     tc_set *set;
     tc_interior *interior;
-    tc_real *tape, **out_at, *reals; /* dim (dim + 6) */
+    tc_real *tape, **out_at, *reals; /* dim (dim + 8) */
     const tc_real **state_at;
     double *point; /* dim */
 } tc_proximal_interior;
@@ -42,6 +42,8 @@ typedef struct tc_proximal_family { /* members of a family that are computed in 
     const size_t *members;          /* increasing; NULL: all */
     const tc_agents_family *of;     /* of these members */
     const tc_family_derivatives *derivatives;
+    const double *stretch; /* by component: 1 / s_c^2, which 1 / step is multiplied by */
+    double least_stretch;
     tc_proximal_way way;
     bool is_diagonal;                /* no mixed second derivatives */
     bool is_smooth;                  /* second derivatives do not jump */
@@ -55,7 +57,7 @@ typedef struct tc_proximal_family { /* members of a family that are computed in 
     tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
     tc_interior **lifted;            /* kinks and bends, by worker: the objective without, in more variables */
     tc_set **sets;                   /* kinks, by worker */
-    tc_real *reals;                  /* kinks, by worker: 2 dim */
+    tc_real *reals;                  /* kinks, by worker: 3 dim */
     struct tc_quadratic_kinks *quadratic_kinks; /* kinks: a quadratic function and kinks of affine ones; or NULL */
 } tc_proximal_family;
 
@@ -75,9 +77,10 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double busy[TC_LANES], hard[TC_LANES];             /* 1 for lanes that go on, and that must go alone */
     double t[TC_LANES], along[TC_LANES], length[TC_LANES], last[TC_LANES], radius[TC_LANES];
     double floor[TC_LANES];
-    const double **f1, **f2; /* rows of derivatives: by component, by place in the Hessian */
-    double *scratch;         /* of Newton's method */
-    tc_coef *coefs;          /* 3 dim */
+    double *inverse, *weight; /* dim: as tc_proximal_inverse and tc_proximal_weight */
+    const double **f1, **f2;  /* rows of derivatives: by component, by place in the Hessian */
+    double *scratch;          /* of Newton's method */
+    tc_coef *coefs;           /* 3 dim */
     /* of one member alone: dim^2, dim^2, dim each */
     double *hessian, *factor, *slope, *pull, *side, *response, *noise;
     size_t *free;
@@ -113,8 +116,24 @@ typedef struct tc_proximal_block { /* members first .. first + count - 1, at mos
     size_t first, count, at; /* `at` of the caller's rows */
     const double *const *p;
     const double *const *x;
-    double step, regularization, weight; /* weight: regularization + 1 / step */
+    double step, inverse, regularization; /* inverse: 1 / step */
 } tc_proximal_block;
+
+/* By component, 1 / (step s_c^2); and with the regularization, the curvature that the step adds to the objective. */
+static inline double tc_proximal_inverse(const tc_proximal_block *b, size_t c) {
+    return b->inverse * b->family->stretch[c];
+}
+static inline double tc_proximal_weight(const tc_proximal_block *b, size_t c) {
+    return b->regularization + tc_proximal_inverse(b, c);
+}
+static inline double tc_proximal_least_weight(const tc_proximal_block *b) {
+    return b->regularization + b->inverse * b->family->least_stretch;
+}
+/* The same in long double. */
+static inline tc_real tc_long_weight(const tc_proximal_block *b, size_t c, tc_real *inverse) {
+    *inverse = (tc_real)b->family->stretch[c] / (tc_real)b->step;
+    return (tc_real)b->regularization + *inverse;
+}
 
 /* What counts as little in a component: this part of the width of its bounds, or the rounding of the bounds. A little
  * step is the last one; so is a step after which, at the rate at which steps get shorter, the next would be little. */
@@ -141,7 +160,6 @@ typedef struct tc_alone {
     tc_proximal_block b; /* of one; its numbers are the first ones of rows */
     tc_proximal_work *work;
     size_t dim;
-    double inverse; /* 1 / step */
     bool is_done, is_accurate;
     /* the problem in the box, with the part's multiplier as it is */
     bool begins;   /* at the trial point: there is no line yet */
@@ -246,9 +264,10 @@ typedef struct tc_newton_rows {
     bool is_diagonal, is_smooth, is_quadratic;
     tc_newton_part part;
     size_t part_first, part_count;
-    const double *const *f1; /* by component */
-    const double *const *f2; /* by place in the lower triangle, by rows, or on the diagonal */
-    double inverse, regularization, weight;
+    const double *const *f1;        /* by component */
+    const double *const *f2;        /* by place in the lower triangle, by rows, or on the diagonal */
+    const double *inverse, *weight; /* by component */
+    double regularization, least_weight;
     const double *p, *old, *lower, *upper, *center; /* rows; center or normal */
     const double *unit;                             /* 1 / what is little */
     double *x, *trial, *move;

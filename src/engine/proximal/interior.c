@@ -7,7 +7,7 @@
  *
  *     r = slope(z) - slope(x) - H(x) d,
  *
- * and for a function with Hessian H and curvature of at least `weight` everywhere it is within sqrt(r' H^-1 r / weight)
+ * and for a function with Hessian H and curvature of at least w everywhere it is within sqrt(r' H^-1 r / w)
  * of the minimum. */
 #include "engine/proximal/inside.h"
 #include "solver/project/set.h"
@@ -22,9 +22,10 @@ typedef struct inside {
     tc_alone *s;
     const tc_proximal_interior *room;
     size_t n;
-    tc_real inverse, weight; /* as the block's, in long double */
-    tc_real width;           /* of the widest bounds */
-    tc_real *x, *z, *trial;  /* the point, the model's minimum, a point between */
+    const tc_real *inverse, *weight; /* by component, as the block's, in long double */
+    tc_real least_weight;
+    tc_real width;          /* of the widest bounds */
+    tc_real *x, *z, *trial; /* the point, the model's minimum, a point between */
     tc_real *slope, *slope_there, *hessian, *miss;
 } inside;
 
@@ -40,7 +41,7 @@ static bool evaluate(const inside *in, const tc_real *at, tc_real *slope, tc_rea
     tc_tape_eval_long(b->family->both, &inputs, 1, room->tape, room->out_at);
     for (size_t c = 0; c < in->n; c++)
         slope[c] = (tc_real)b->p[c][b->at] + (tc_real)b->regularization * at[c] +
-                   (at[c] - (tc_real)b->x[c][b->at]) * in->inverse;
+                   (at[c] - (tc_real)b->x[c][b->at]) * in->inverse[c];
     for (size_t i = 0; i < d->objective_first_count; i++)
         slope[d->objective_first[i].column] += *room->out_at[i];
     for (size_t c = 0; c < in->n; c++)
@@ -56,7 +57,7 @@ static bool evaluate(const inside *in, const tc_real *at, tc_real *slope, tc_rea
         hessian[row * in->n + column] = hessian[column * in->n + row] = value;
     }
     for (size_t c = 0; c < in->n; c++)
-        hessian[c * in->n + c] += in->weight;
+        hessian[c * in->n + c] += in->weight[c];
     return is_finite;
 }
 
@@ -83,7 +84,7 @@ static tc_real miss_of(const inside *in) {
     tc_solve_lower(n, in->hessian, in->miss);
     for (size_t c = 0; c < n; c++)
         sum += in->miss[c] * in->miss[c];
-    return sqrtl(sum / in->weight);
+    return sqrtl(sum / in->least_weight);
 }
 
 /* Along the line from x to z, to where the function has fallen: into trial. */
@@ -149,7 +150,7 @@ static bool go_around_bends(const inside *in) {
     if (b->family->lifted == NULL)
         return false;
     for (size_t c = 0; c < in->n; c++)
-        in->trial[c] = ((tc_real)b->x[c][b->at] * in->inverse - (tc_real)b->p[c][b->at]) / in->weight;
+        in->trial[c] = ((tc_real)b->x[c][b->at] * in->inverse[c] - (tc_real)b->p[c][b->at]) / in->weight[c];
     tc_interior_member(b->family->lifted[b->worker], b->first);
     return tc_interior_step(b->family->lifted[b->worker], in->weight, in->trial, in->miss);
 }
@@ -162,15 +163,21 @@ bool tc_alone_interior(tc_alone *s) {
     inside in = {.s = s,
                  .room = room,
                  .n = n,
-                 .inverse = 1 / (tc_real)b->step,
+                 .least_weight = INFINITY,
                  .x = reals,
                  .z = reals + n,
                  .trial = reals + 2 * n,
                  .slope = reals + 3 * n,
                  .slope_there = reals + 4 * n,
                  .miss = reals + 5 * n,
-                 .hessian = reals + 6 * n};
-    in.weight = (tc_real)b->regularization + in.inverse;
+                 .inverse = reals + 6 * n,
+                 .weight = reals + 7 * n,
+                 .hessian = reals + 8 * n};
+    for (size_t c = 0; c < n; c++) {
+        tc_real weight = tc_long_weight(b, c, reals + 6 * n + c);
+        reals[7 * n + c] = weight;
+        in.least_weight = fminl(in.least_weight, weight);
+    }
     tc_set_load(room->set, b->first);
     for (size_t c = 0; c < n; c++)
         in.width = fmaxl(in.width, (tc_real)(room->set->upper[c] - room->set->lower[c]));

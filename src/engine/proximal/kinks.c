@@ -11,21 +11,24 @@ void tc_kinks_new(tc_arena *arena, const tc_model *model, size_t workers, tc_pro
     made->quadratic_kinks = tc_quadratic_kinks_new(arena, model->dag, made->derivatives->lift, family, workers);
     made->lifted = TC_NEW(arena, tc_interior *, workers);
     made->sets = TC_NEW(arena, tc_set *, workers);
-    made->reals = TC_NEW(arena, tc_real, workers * 2 * family->dim);
+    made->reals = TC_NEW(arena, tc_real, workers * 3 * family->dim);
     for (size_t w = 0; w < workers; w++) {
         made->lifted[w] = tc_interior_agent(arena, model, made->derivatives, family);
         made->sets[w] = tc_set_new(arena, family);
     }
 }
 
-/* p . x + (regularization / 2) |x|^2 + |x - old|^2 / (2 step) is (weight / 2) |x - center|^2 and a constant. */
+/* p . x + (regularization / 2) |x|^2 + sum_c (x - old)_c^2 / (2 step s_c^2) is sum_c (weight_c / 2) (x - center)_c^2
+ * and a constant. */
 static void step_alone(const tc_proximal_block *b, size_t lane) {
     const tc_proximal_family *family = b->family;
     size_t dim = family->of->family->dim, at = b->at + lane;
-    tc_real *center = family->reals + b->worker * 2 * dim, *x = center + dim;
-    tc_real inverse = 1 / (tc_real)b->step, weight = (tc_real)b->regularization + inverse;
-    for (size_t c = 0; c < dim; c++)
-        center[c] = ((tc_real)b->x[c][at] * inverse - (tc_real)b->p[c][at]) / weight;
+    tc_real *center = family->reals + b->worker * 3 * dim, *x = center + dim, *weight = x + dim;
+    for (size_t c = 0; c < dim; c++) {
+        tc_real inverse;
+        weight[c] = tc_long_weight(b, c, &inverse);
+        center[c] = ((tc_real)b->x[c][at] * inverse - (tc_real)b->p[c][at]) / weight[c];
+    }
     tc_interior_member(family->lifted[b->worker], b->first + lane);
     b->work->inaccurate += !tc_interior_step(family->lifted[b->worker], weight, center, x);
     tc_set_load(family->sets[b->worker], b->first + lane);

@@ -81,11 +81,11 @@ typedef struct judged {      /* at the trial point */
 
 TC_INLINE judged find_slopes(const model *m, double *terms) {
     const tc_newton_rows *r = m->r;
-    const tc_pack inverse = tc_pack_of(r->inverse), regularization = tc_pack_of(r->regularization);
+    const tc_pack regularization = tc_pack_of(r->regularization);
     judged out = {tc_pack_of(0), tc_pack_of(0), tc_pack_equal(tc_pack_of(0), tc_pack_of(0))};
     for (size_t c = 0; c < r->dim; c++) {
         tc_pack x = row_at(m, r->trial, c), f = tc_pack_load(r->f1[c] + m->k), p = row_at(m, r->p, c);
-        tc_pack pull = regularization * x, back = (x - row_at(m, r->old, c)) * inverse;
+        tc_pack pull = regularization * x, back = (x - row_at(m, r->old, c)) * tc_pack_of(r->inverse[c]);
         tc_pack slope = ((f + p) + pull) + back, move = row_at(m, r->move, c);
         tc_pack size = tc_pack_abs(f) + tc_pack_abs(p) + tc_pack_abs(pull) + tc_pack_abs(back);
         out.along += slope * move;
@@ -108,7 +108,7 @@ TC_INLINE tc_pack_mask find_hessian(const model *m) {
             tc_pack value = tc_pack_load(r->f2[place] + m->k);
             is_finite &= tc_pack_is_finite(value);
             if (c == d)
-                value += tc_pack_of(r->weight);
+                value += tc_pack_of(r->weight[c]);
             put(m->hessian, place, value);
         }
     return is_finite;
@@ -149,8 +149,8 @@ TC_INLINE tc_pack_mask is_last_step(const model *m, const double *move, const do
                       tc_pack_at_most(most * most * most, last * last));
 }
 
-/* For quadratic objectives, by the slopes that are left after the step and their rounding: |error| <= |slopes| / weight
- * in the Euclidean norm. */
+/* For quadratic objectives, by the slopes that are left after the step and their rounding: |error| <= |slopes| / the
+ * least weight in the Euclidean norm. */
 TC_INLINE tc_pack_mask is_exact_step(const model *m, const double *move, const double *terms) {
     const tc_newton_rows *r = m->r;
     tc_pack rest = tc_pack_of(0), unit = tc_pack_of(0);
@@ -169,7 +169,7 @@ TC_INLINE tc_pack_mask is_exact_step(const model *m, const double *move, const d
         rest += tc_pack_abs(slope) + tc_pack_of(8 * DBL_EPSILON) * size;
         unit = tc_pack_larger(row_at(m, r->unit, c), unit);
     }
-    return tc_pack_at_most(rest * unit, tc_pack_of(NEWTON_BOUNDED * r->weight));
+    return tc_pack_at_most(rest * unit, tc_pack_of(NEWTON_BOUNDED * r->least_weight));
 }
 
 TC_INLINE void mark(double *row, tc_pack_mask which, double value) {

@@ -274,7 +274,8 @@ typedef struct plane_side { /* of one component */
 TC_INLINE plane_side find_side(const tc_newton_rows *r, size_t k, size_t c) {
     size_t at = c * TC_LANES + k;
     tc_pack x = tc_pack_load(r->trial + at), f = tc_pack_load(r->f1[c] + k), p = tc_pack_load(r->p + at);
-    tc_pack pull = tc_pack_of(r->regularization) * x, back = (x - tc_pack_load(r->old + at)) * tc_pack_of(r->inverse);
+    tc_pack pull = tc_pack_of(r->regularization) * x,
+            back = (x - tc_pack_load(r->old + at)) * tc_pack_of(r->inverse[c]);
     return (plane_side){.trial = x,
                         .slope = ((f + p) + pull) + back,
                         .size = tc_pack_abs(f) + tc_pack_abs(p) + tc_pack_abs(pull) + tc_pack_abs(back),
@@ -327,8 +328,7 @@ TC_INLINE tc_pack_mask stays_inside(const plane_side *s, tc_pack move) {
 
 /* False, with nothing changed, where a lane that is on needs more than this. */
 TC_INLINE bool advance_plainly(const tc_newton_rows *r, size_t k, tc_pack_mask on, double most_along) {
-    const tc_pack zero = tc_pack_of(0), one = tc_pack_of(1), little = tc_pack_of(0x1p-50),
-                  weight = tc_pack_of(r->weight);
+    const tc_pack zero = tc_pack_of(0), one = tc_pack_of(1), little = tc_pack_of(0x1p-50);
     plane_side a = find_side(r, k, 0), b = find_side(r, k, 1);
     tc_pack move_a = tc_pack_load(r->move + k), move_b = tc_pack_load(r->move + TC_LANES + k);
     tc_pack along = a.slope * move_a + b.slope * move_b;
@@ -336,8 +336,8 @@ TC_INLINE bool advance_plainly(const tc_newton_rows *r, size_t k, tc_pack_mask o
     tc_pack before = tc_pack_of(most_along) * tc_pack_load(r->along + k);
     tc_pack aa = tc_pack_load(r->f2[0] + k), ba = tc_pack_load(r->f2[2] + k), bb = tc_pack_load(r->f2[3] + k);
     tc_pack_mask plain = tc_pack_at_most(along, rounding - before) & tc_pack_is_finite(a.slope + b.slope);
-    aa += weight;
-    bb += weight;
+    aa += tc_pack_of(r->weight[0]);
+    bb += tc_pack_of(r->weight[1]);
     tc_pack inverse_a = one / tc_pack_larger(aa, little * aa), entry = ba * inverse_a;
     tc_pack inverse_b = one / tc_pack_larger(bb - ba * entry, little * bb);
     move_b = (-b.slope - entry * -a.slope) * inverse_b;

@@ -12,7 +12,7 @@ static const double ZEROS[TC_LANES];
 /* In boxes, where each derivative of f depends on its own component alone: for each component the root of the
  * increasing function
  *
- *     s(x) = f'(x) + p + regularization x + (x - old) / step
+ *     s(x) = f'(x) + p + regularization x + (x - old) / (step s_c^2)
  *
  * by Newton's method, kept inside a bracket by halving. */
 
@@ -88,10 +88,7 @@ static size_t first_undefined(const tc_proximal_block *b, size_t left) {
 size_t tc_proximal_lines(const tc_proximal_block *b) {
     tc_proximal_work *work = b->work;
     size_t left = b->count, dim = b->family->of->family->dim, failed = tc_proximal_begin(b);
-    tc_line_numbers n = {.inverse = 1 / b->step,
-                         .regularization = b->regularization,
-                         .weight = b->weight,
-                         .is_smooth = b->family->is_smooth};
+    tc_line_numbers n = {.regularization = b->regularization, .is_smooth = b->family->is_smooth};
     if (failed != TC_ALL_FINITE)
         return failed;
     start_lines(b);
@@ -103,6 +100,8 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
         bool is_defined = true;
         for (size_t c = 0; c < dim; c++) {
             const tc_line_rows r = line_rows(b, c);
+            n.inverse = tc_proximal_inverse(b, c);
+            n.weight = tc_proximal_weight(b, c);
             is_defined &= tc_line_advance(&r, left, &n);
         }
         if (!is_defined)
@@ -139,9 +138,10 @@ static tc_newton_rows newton_rows(const tc_proximal_block *b) {
                         .is_quadratic = family->is_quadratic,
                         .f1 = work->f1,
                         .f2 = work->f2,
-                        .inverse = 1 / b->step,
+                        .inverse = work->inverse,
+                        .weight = work->weight,
                         .regularization = b->regularization,
-                        .weight = b->weight,
+                        .least_weight = tc_proximal_least_weight(b),
                         .p = work->p,
                         .old = work->old,
                         .lower = work->lower,
@@ -160,6 +160,10 @@ static tc_newton_rows newton_rows(const tc_proximal_block *b) {
                         .radius = work->radius,
                         .floor = work->floor,
                         .scratch = work->scratch};
+    for (size_t c = 0; c < r.dim; c++) {
+        work->inverse[c] = tc_proximal_inverse(b, c);
+        work->weight[c] = tc_proximal_weight(b, c);
+    }
     for (size_t c = 0; c < r.dim; c++)
         work->f1[c] = family->of->rows[c] == TC_NO_ROW ? ZEROS : work->out_at[family->of->rows[c]];
     for (size_t i = 0; i < (r.is_diagonal ? r.dim : r.dim * r.dim); i++)

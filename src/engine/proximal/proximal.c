@@ -37,9 +37,10 @@ static tc_expr *diagonal_of(tc_arena *arena, const tc_family *family, const tc_f
     return diagonal;
 }
 
-static bool all_alike(const tc_expr *diagonal, size_t first, size_t count) {
+/* Whether these components get the same divisors. */
+static bool all_alike(const tc_proximal_family *made, const tc_expr *diagonal, size_t first, size_t count) {
     for (size_t c = first + 1; c < first + count; c++)
-        if (diagonal[c] != diagonal[first])
+        if (diagonal[c] != diagonal[first] || made->stretch[c] != made->stretch[first])
             return false;
     return true;
 }
@@ -54,15 +55,16 @@ static tc_proximal_way newton_way(const tc_projector *projector) {
 }
 
 /* Constant curvature: a projection in the usual sense, in scaled components, or neither. */
-static tc_proximal_way quadratic_way(const tc_projector *projector, const tc_expr *diagonal) {
-    if (projector->form == TC_PROJECTOR_BOX || all_alike(diagonal, 0, projector->family->dim))
+static tc_proximal_way quadratic_way(const tc_proximal_family *made, const tc_expr *diagonal) {
+    const tc_projector *projector = made->of->projector;
+    if (projector->form == TC_PROJECTOR_BOX || all_alike(made, diagonal, 0, projector->family->dim))
         return TC_PROXIMAL_ROWS;
     if (projector->form == TC_PROJECTOR_MEMBERS)
         return TC_PROXIMAL_ALONE;
     tc_proximal_way way = TC_PROXIMAL_ROWS;
     for (size_t i = 0; i < projector->cut_count; i++) {
         const tc_projector_cut *cut = &projector->cuts[i];
-        if (all_alike(diagonal, cut->first, cut->cut.count))
+        if (all_alike(made, diagonal, cut->first, cut->cut.count))
             continue;
         if (!is_linear(cut->cut.kind))
             return newton_way(projector);
@@ -134,7 +136,7 @@ static void new_interior(tc_arena *arena, const tc_proximal_family *family, tc_p
     *made = (tc_proximal_interior){.set = tc_set_new(arena, family->of->family),
                                    .tape = TC_NEW(arena, tc_real, tc_tape_work(family->both)),
                                    .out_at = TC_NEW(arena, tc_real *, roots),
-                                   .reals = TC_NEW(arena, tc_real, dim * (dim + 6)),
+                                   .reals = TC_NEW(arena, tc_real, dim * (dim + 8)),
                                    .state_at = TC_NEW(arena, const tc_real *, dim),
                                    .point = TC_NEW(arena, double, dim)};
     made->interior = tc_interior_quadratic(arena, made->set);
@@ -147,6 +149,18 @@ static bool has_even_bounds(const tc_projector *projector) {
         if (projector->lower[c].column != NULL || projector->upper[c].column != NULL)
             return false;
     return true;
+}
+
+static void find_stretch(tc_arena *arena, tc_state_scales scales, size_t family, tc_proximal_family *made) {
+    size_t dim = made->of->family->dim;
+    double *stretch = TC_NEW(arena, double, dim);
+    made->least_stretch = INFINITY;
+    for (size_t c = 0; c < dim; c++) {
+        double scale = tc_scale_of(scales, family, c);
+        stretch[c] = 1 / (scale * scale);
+        made->least_stretch = fmin(made->least_stretch, stretch[c]);
+    }
+    made->stretch = stretch;
 }
 
 static void choose_way(tc_arena *arena, const tc_proximal *proximal, tc_proximal_family *made) {
@@ -162,7 +176,7 @@ static void choose_way(tc_arena *arena, const tc_proximal *proximal, tc_proximal
     tc_expr *diagonal = diagonal_of(arena, made->of->family, made->derivatives);
     made->is_quadratic = is_constant(model->dag, made->derivatives);
     if (made->is_diagonal && made->is_quadratic)
-        made->way = quadratic_way(made->of->projector, diagonal);
+        made->way = quadratic_way(made, diagonal);
     else if (made->is_diagonal && made->of->projector->form == TC_PROJECTOR_BOX)
         made->way = TC_PROXIMAL_LINES;
     if (made->way == TC_PROXIMAL_ROWS || made->way == TC_PROXIMAL_WEIGHTED)
@@ -239,6 +253,8 @@ static void new_work(tc_arena *arena, const work_sizes *most, tc_proximal_work *
     for (size_t c = 0; c < most->dim; c++)
         work->slopes_at[c] = TC_NEW(arena, double, TC_MOST_LANES);
     work->data = TC_NEW(arena, double, most->columns *TC_LANES);
+    work->inverse = TC_NEW(arena, double, most->dim);
+    work->weight = TC_NEW(arena, double, most->dim);
     work->f1 = TC_NEW(arena, const double *, most->dim);
     work->f2 = TC_NEW(arena, const double *, n *n);
     work->scratch = TC_NEW(arena, double, most->scratch);
@@ -261,15 +277,18 @@ static void new_work(tc_arena *arena, const work_sizes *most, tc_proximal_work *
         work->gathered_at[r] = work->gathered + r * TC_LANES;
 }
 
-tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {
+tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives,
+                             tc_state_scales scales) {
     tc_proximal *proximal = TC_NEW(arena, tc_proximal, 1);
     proximal->agents = agents;
     proximal->families = TC_NEW(arena, tc_proximal_groups, agents->model->family_count);
     size_t memory = TC_MOST_KEPT;
     for (size_t f = 0; f < agents->model->family_count; f++) {
         proximal->families[f] = tc_proximal_group(arena, agents, f, &derivatives->families[f], &memory);
-        for (size_t g = 0; g < proximal->families[f].count; g++)
+        for (size_t g = 0; g < proximal->families[f].count; g++) {
+            find_stretch(arena, scales, f, &proximal->families[f].at[g]);
             choose_way(arena, proximal, &proximal->families[f].at[g]);
+        }
     }
     work_sizes most = find_sizes(proximal);
     proximal->most_dim = most.dim;
@@ -499,8 +518,8 @@ size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, siz
                                .p = p,
                                .x = x,
                                .step = scalars.step,
-                               .regularization = scalars.regularization,
-                               .weight = scalars.regularization + 1 / scalars.step};
+                               .inverse = 1 / scalars.step,
+                               .regularization = scalars.regularization};
         size_t member = of->members == NULL ? step_all(&b, first, count, next) : step_group(&b, first, count, next);
         failed = member < failed ? member : failed;
     }

@@ -1,6 +1,9 @@
 /* The agents' half of a round as an exact minimisation instead of a gradient step:
  *
- *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
+ *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + sum_c (x - x_i)_c^2 / (2 step
+ * s_c^2)
+ *
+ * with s_c the scales of the states (plan/scales.h), all 1 in most problems.
  *
  * A function of the agent's own data and of its answer (p_i, step, regularization) alone; the bits of a member do not
  * depend on which members are computed with it, nor on which others its family has. The way is chosen once, by
@@ -27,11 +30,13 @@
 #define TC_ENGINE_PROXIMAL_PROXIMAL_H
 
 #include "engine/agents.h"
+#include "plan/scales.h"
 
 typedef struct tc_proximal tc_proximal;
 
 /* With the agents' workers, sets and gradients: the two must not step at the same time with the same worker. */
-tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives);
+tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives,
+                             tc_state_scales scales);
 
 /* As tc_agents_next. step > 0 and regularization >= 0. Returns TC_ALL_FINITE, or a member for which something is not
  * finite; next is then undefined. next may be x. */

@@ -228,7 +228,7 @@ static bool load(const tc_quadratic_kinks *q, kink_scratch *s, const tc_proximal
     memset(s->rows, 0, (q->lift->row_count + q->limits) * n * sizeof(double));
     for (size_t c = 0; c < n; c++) {
         s->gradient[c] = b->p[c][b->at + lane] + b->regularization * b->x[c][b->at + lane];
-        s->matrix[c * n + c] = b->weight;
+        s->matrix[c * n + c] = tc_proximal_weight(b, c);
     }
     for (size_t i = 0; i < q->firsts; i++)
         s->gradient[q->columns[i]] += s->out_at[i][lane];
@@ -525,7 +525,7 @@ bool tc_quadratic_kinks_step(const tc_quadratic_kinks *q, const tc_proximal_bloc
             continue;
         for (size_t c = 0; c < n; c++)
             x[c] = tc_proximal_bounded(old[c] + s->move[c], set->lower[c], set->upper[c]);
-        return is_exact(q, s, limits, set, b->weight) && tc_project(set, x, x);
+        return is_exact(q, s, limits, set, tc_proximal_least_weight(b)) && tc_project(set, x, x);
     }
     return false;
 }

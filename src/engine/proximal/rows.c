@@ -1,7 +1,7 @@
 /* Objectives of constant curvature without mixed terms: from the gradient at the old state the minimum without sets
  * is one Newton step away,
  *
- *     v = x - ((gradient + p) + regularization x) / (curvature + weight),    weight = regularization + 1 / step,
+ *     v = x - ((gradient + p) + regularization x) / (curvature + weight),    weight = regularization + 1 / (step s^2),
  *
  * and the new state is the point of the set nearest to it in the norm of these divisors. */
 #include "engine/proximal/inside.h"
@@ -30,9 +30,9 @@ static void divisors(const tc_proximal_block *b) {
         if (family->curvatures[c].row == TC_NO_ROW)
             continue;
         const double *second = b->work->out_at[family->curvatures[c].row];
-        double *to = b->work->roots + c * TC_LANES;
+        double *to = b->work->roots + c * TC_LANES, weight = tc_proximal_weight(b, c);
         for (size_t k = 0; k < b->count; k++)
-            to[k] = second[k] + b->weight;
+            to[k] = second[k] + weight;
     }
 }
 
@@ -78,7 +78,7 @@ static bool move(const tc_proximal_block *b) {
         const double *g = of->rows[c] == TC_NO_ROW ? ZEROS : b->work->out_at[of->rows[c]];
         const double *p = b->p[c] + b->at, *x = b->x[c] + b->at;
         double *out = b->work->result + c * TC_LANES;
-        const tc_answer_scalars scalars = {.step = 1 / (curvature.value + b->weight),
+        const tc_answer_scalars scalars = {.step = 1 / (curvature.value + tc_proximal_weight(b, c)),
                                            .regularization = b->regularization};
         bool is_plain = of->lower != NULL && of->lower[c].column == NULL && of->upper[c].column == NULL;
         if (curvature.row != TC_NO_ROW)
@@ -100,8 +100,8 @@ static size_t first_not_finite(const tc_proximal_block *b) {
             double g = of->rows[c] == TC_NO_ROW ? 0 : b->work->out_at[of->rows[c]][k];
             double x = b->x[c][b->at + k], sum = (g + b->p[c][b->at + k]) + b->regularization * x;
             tc_fixed_curvature curvature = b->family->curvatures[c];
-            double divisor =
-                curvature.row == TC_NO_ROW ? curvature.value + b->weight : b->work->roots[c * TC_LANES + k];
+            double divisor = curvature.row == TC_NO_ROW ? curvature.value + tc_proximal_weight(b, c)
+                                                        : b->work->roots[c * TC_LANES + k];
             if (!isfinite(x - sum / divisor) || !isfinite(x - 1 / divisor * sum))
                 return b->first + k;
         }
@@ -116,9 +116,9 @@ static void scale_cut(const tc_proximal_block *b, const tc_projector_cut *cut, t
     for (size_t i = 0; i < n; i++) {
         size_t row = (cut->first + i) * TC_LANES;
         tc_fixed_curvature curvature = b->family->curvatures[cut->first + i];
-        double *root = work->roots + row;
+        double *root = work->roots + row, weight = tc_proximal_weight(b, cut->first + i);
         for (size_t k = 0; k < b->count; k++) {
-            root[k] = sqrt(curvature.row == TC_NO_ROW ? curvature.value + b->weight : root[k]);
+            root[k] = sqrt(curvature.row == TC_NO_ROW ? curvature.value + weight : root[k]);
             work->result[row + k] *= root[k];
             work->center[row + k] = tc_coef_at(cut->cut.center[i], b->first + k) / root[k];
             work->lower[row + k] = tc_coef_at(cut->cut.lower[i], b->first + k) * root[k];
@@ -247,7 +247,7 @@ bool tc_proximal_boxes(const tc_proximal_block *b, size_t first, size_t count, d
         const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
         tc_tape_eval(of->gradient, &inputs, lanes, work->tape, work->slopes_at);
         for (size_t c = 0; c < dim; c++) {
-            const tc_answer_scalars scalars = {.step = 1 / (b->family->curvatures[c].value + b->weight),
+            const tc_answer_scalars scalars = {.step = 1 / (b->family->curvatures[c].value + tc_proximal_weight(b, c)),
                                                .regularization = b->regularization};
             const double *g = of->rows[c] == TC_NO_ROW ? ZEROS : work->slopes_at[of->rows[c]];
             is_finite &= tc_agents_row(lanes, g, b->p[c] + at, scalars, b->x[c] + at, of->lower[c].value,

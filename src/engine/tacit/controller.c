@@ -312,7 +312,7 @@ void tc_controller_first_tariff(tc_controller *controller, const tc_measurement 
     const double *mu = controller->kept.mu;
     tc_controller_rows_evaluate(&controller->rows, measurement);
     (void)tc_controller_rows_bend(&controller->rows, measurement, mu);
-    tc_controller_rows_tariff(&controller->rows, measurement, mu, mu, controller->input_variance,
+    tc_controller_rows_tariff(&controller->rows, measurement, mu, mu, controller->inputs,
                               tc_estimator_tariff(controller->estimator));
 }
 
@@ -341,7 +341,7 @@ size_t tc_controller_decide(tc_controller *controller, const tc_measurement *mea
     /* mu(k+1) and mu_led, and prices from them */
     move_multipliers(controller, &s);
     (void)tc_controller_rows_bend(rows, measurement, mu);
-    tc_controller_rows_tariff(rows, measurement, mu, controller->mu_led, controller->input_variance,
+    tc_controller_rows_tariff(rows, measurement, mu, controller->mu_led, controller->inputs,
                               tc_estimator_tariff(controller->estimator));
     balance(controller, s.dual);
     average_multipliers(controller);
@@ -491,9 +491,10 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
                             .multipliers = TC_NEW(arena, double, m)};
     set_scales(arena, made, m);
     tc_controller_rows_new(arena, &made->rows, plan, model, derivatives, made->inverse_S);
-    made->input_variance = TC_NEW(arena, double, made->rows.inputs);
+    made->inputs = TC_NEW(arena, tc_controller_input, made->rows.inputs);
     for (size_t s = 0; s < made->rows.inputs; s++)
-        made->input_variance[s] = tc_estimator_input_variance(estimator, s);
+        made->inputs[s] = (tc_controller_input){.variance = tc_estimator_input_variance(estimator, s),
+                                                .scale = tc_estimator_input_scale(estimator, s)};
     made->margin = tc_margin_new(arena, facts, plan, model, derivatives);
     start(arena, made, model);
     return made;

@@ -52,12 +52,16 @@ typedef struct tc_controller_rows {
     size_t pair_count;
     double *bent;      /* by pair: sum_j mu_j Phi_j,ab */
     double *g_hat;     /* g^_j, m */
-    double *reach;     /* |J_j|_1 = sum_s |Phi_js| n1_s */
+    double *reach;     /* |J_j|_1, by scaled states: sum_s |Phi_js| reach_s */
     double *noise;     /* sum_s Phi_js^2 G2_s: variance of g_j at the noise of one round */
     double *rho;       /* the dual step of row j over that of the row with the largest reach; 1 without --margin auto */
     double most_reach; /* max_j |J_j|_1 */
     double total_noise; /* sum_j rho_j noise_j */
 } tc_controller_rows;
+
+typedef struct tc_controller_input { /* as the estimator tells */
+    double variance, scale;
+} tc_controller_input;
 
 typedef struct tc_margin tc_margin;
 
@@ -76,11 +80,11 @@ struct tc_controller {
     tc_controller_state state;
     tc_controller_kept kept;
     tc_controller_rows rows;
-    double *moved, *work;   /* m: scratch */
-    double *mu_led;         /* m */
-    double *multipliers;    /* mu(k+1) in the file's units */
-    double d;               /* of this round */
-    double *input_variance; /* by input */
+    double *moved, *work; /* m: scratch */
+    double *mu_led;       /* m */
+    double *multipliers;  /* mu(k+1) in the file's units */
+    double d;             /* of this round */
+    tc_controller_input *inputs;
     tc_margin *margin;
     const tc_measurement *measurement; /* of the last whole step */
 };
@@ -106,7 +110,7 @@ tc_controller_bends tc_controller_rows_bend(tc_controller_rows *rows, const tc_m
 
 /* Prices of inputs. After tc_controller_rows_bend with the same mu. */
 void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurement *measurement, const double *mu,
-                               const double *mu_led, const double *input_variance, tc_tariff *tariff);
+                               const double *mu_led, const tc_controller_input *inputs, tc_tariff *tariff);
 
 /* ---- feasibility (margin.c) -------------------------------------------------------------------------------------- */
 

@@ -154,7 +154,7 @@ static void measure_row(tc_controller_rows *rows, const tc_measurement *measurem
         uint32_t s = rows->first_input[e];
         double slope = rows->first[e];
         g_hat += slope * (measurement->shift[s] + (measurement->curve[s] - vy * measurement->trace[s]) / 2);
-        reach += fabs(slope) * measurement->norm1[s];
+        reach += fabs(slope) * measurement->reach[s];
         noise += slope * slope * measurement->noise[s];
     }
     for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
@@ -214,8 +214,8 @@ tc_controller_bends tc_controller_rows_bend(tc_controller_rows *rows, const tc_m
     return found;
 }
 
-static void add_bends(const tc_controller_rows *rows, const tc_measurement *measurement, const double *variance,
-                      tc_tariff *tariff) {
+static void add_bends(const tc_controller_rows *rows, const tc_measurement *measurement,
+                      const tc_controller_input *inputs, tc_tariff *tariff) {
     for (size_t i = 0; i < rows->pair_count; i++) {
         uint32_t a = rows->pairs[i].a, b = rows->pairs[i].b;
         double bent = rows->bent[i];
@@ -224,17 +224,18 @@ static void add_bends(const tc_controller_rows *rows, const tc_measurement *meas
             tariff->price[b] += bent * measurement->shift[a];
         if (!rows->pairs[i].within)
             continue;
-        tariff->bend[a] += a == b ? bent : fabs(bent);
-        tariff->bend_noise[a] += bent * bent * variance[b];
+        double scale_a = inputs[a].scale, scale_b = inputs[b].scale, scaled = scale_a * scale_b * bent;
+        tariff->bend[a] += a == b ? scaled : fabs(scaled);
+        tariff->bend_noise[a] += scale_a * scale_a * (bent * bent * inputs[b].variance);
         if (a != b) {
-            tariff->bend[b] += fabs(bent);
-            tariff->bend_noise[b] += bent * bent * variance[a];
+            tariff->bend[b] += fabs(scaled);
+            tariff->bend_noise[b] += scale_b * scale_b * (bent * bent * inputs[a].variance);
         }
     }
 }
 
 void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurement *measurement, const double *mu,
-                               const double *mu_led, const double *input_variance, tc_tariff *tariff) {
+                               const double *mu_led, const tc_controller_input *inputs, tc_tariff *tariff) {
     double *const all[] = {tariff->price, tariff->curvature, tariff->reach, tariff->bend, tariff->bend_noise};
     for (size_t i = 0; rows->inputs > 0 && i < sizeof all / sizeof *all; i++)
         memset(all[i], 0, rows->inputs * sizeof *all[i]);
@@ -245,5 +246,5 @@ void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurem
             tariff->curvature[s] += mu[j] * rows->first[e];
             tariff->reach[s] += fabs(rows->first[e]);
         }
-    add_bends(rows, measurement, input_variance, tariff);
+    add_bends(rows, measurement, inputs, tariff);
 }

@@ -8,6 +8,7 @@
 size_t tc_estimator_inputs(const tc_estimator *estimator) { return estimator->measurement.count; }
 
 double tc_estimator_input_variance(const tc_estimator *estimator, size_t input) { return estimator->variance[input]; }
+double tc_estimator_input_scale(const tc_estimator *estimator, size_t input) { return estimator->scale[input]; }
 
 void tc_estimator_open(tc_estimator *estimator, tc_gains gains) { estimator->gains = gains; }
 
@@ -219,14 +220,18 @@ static void close_family(tc_estimator *estimator, tc_estimator_family *of) {
         g->value[of->values[i].input] += of->values[i].factor * total[of->values[i].use];
     for (size_t i = 0; i < of->slopes.term_count; i++) {
         const tc_estimator_term *term = &of->slopes.terms[i];
-        const tc_estimator_row *row = &of->rows[of->slopes.uses[term->use].row];
+        const tc_estimator_use *use = &of->slopes.uses[term->use];
+        const tc_estimator_row *row = &of->rows[use->row];
+        double scale = of->scale[use->at];
         g->shift[term->input] += term->factor * total[of->shift_at + term->use];
         g->rest[term->input] += term->factor * total[of->rest_at + term->use];
         if (row->size_at == SIZE_MAX)
             continue;
+        double size = fabs(term->factor) * total[row->size_at];
         double square = term->factor * term->factor * total[row->size_at + 1];
-        g->norm1[term->input] += fabs(term->factor) * total[row->size_at];
-        g->norm2[term->input] += square;
+        g->norm1[term->input] += size;
+        g->reach[term->input] += scale * size;
+        g->norm2[term->input] += scale * scale * square;
         g->noise[term->input] += of->variance * square;
     }
     for (size_t i = 0; i < of->bends.term_count; i++) {
@@ -256,6 +261,7 @@ const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     reset(estimator->measurement.trace, estimator->fixed.trace, sums);
     reset(estimator->measurement.noise, estimator->fixed.noise, sums);
     reset(estimator->measurement.norm1, estimator->fixed.norm1, sums);
+    reset(estimator->measurement.reach, estimator->fixed.reach, sums);
     reset(estimator->measurement.norm2, estimator->fixed.norm2, sums);
     reset(estimator->measurement.rest, estimator->fixed.rest, sums);
     reset(estimator->measurement.rest_curve, estimator->fixed.rest_curve, sums);
@@ -299,7 +305,7 @@ static void weigh_slopes(const tc_tariff *tariff, tc_estimator_family *of) {
     for (size_t i = 0; i < slopes->term_count; i++) {
         const tc_estimator_term *term = &slopes->terms[i];
         slopes->weight[term->use] += term->factor * tariff->price[term->input];
-        of->reach[term->use] += fabs(term->factor) * tariff->reach[term->input];
+        of->reach[term->use] += of->scale[slopes->uses[term->use].at] * fabs(term->factor) * tariff->reach[term->input];
     }
     for (size_t c = 0; c < of->family->dim; c++) {
         size_t first = slopes->first[c];
@@ -322,16 +328,17 @@ static void weigh_bends(const tc_tariff *tariff, tc_estimator_family *of) {
     for (size_t i = 0; i < of->pair_count; i++) {
         const tc_estimator_pair *pair = &of->pairs[i];
         double number = bends->uses[bends->first[i]].row == 0 ? bends->weight[bends->first[i]] : 0;
+        double scale = of->scale[pair->column], other = of->scale[pair->other];
         bends->base[i] = number;
         if (of->pair_is_row[i])
             continue;
         if (pair->column == pair->other) {
-            of->bend_base[pair->column] += number;
-            of->bend_noise += number * number * of->variance;
+            of->bend_base[pair->column] += scale * scale * number;
+            of->bend_noise += scale * scale * (number * number * of->variance);
         } else {
-            of->bend_base[pair->column] += fabs(number);
-            of->bend_base[pair->other] += fabs(number);
-            of->bend_noise += 2 * (number * number * of->variance);
+            of->bend_base[pair->column] += scale * other * fabs(number);
+            of->bend_base[pair->other] += scale * other * fabs(number);
+            of->bend_noise += (scale * scale + other * other) * (number * number * of->variance);
         }
     }
 }
@@ -460,21 +467,21 @@ static void answer_pair(bite *b, size_t number, size_t at, size_t lanes) {
         return;
     }
     const double *h = hessian_row(b, number, lanes);
+    double scale_a = b->of->scale[a], scale_other = b->of->scale[other], scales = scale_a * scale_other;
+    double squares = a == other ? scales : scale_a * scale_a + scale_other * scale_other;
     size_t part = b->of->tape[1] != NULL ? TC_LANES : lanes; /* bits depend on it */
-    for (size_t k = 0; k < lanes; k += part) {
-        double noise = b->of->variance * kernels->squares(lanes - k < part ? lanes - k : part, h + k);
-        b->columns.noise += a == other ? noise : 2 * noise;
-    }
+    for (size_t k = 0; k < lanes; k += part)
+        b->columns.noise += squares * (b->of->variance * kernels->squares(lanes - k < part ? lanes - k : part, h + k));
     if (b->p != NULL)
         kernels->add_product(lanes, h, dy_other, b->p[a] + at);
     if (a == other) {
-        kernels->add(lanes, 1, h, b->worker->bend[a] + at);
+        kernels->add(lanes, scales, h, b->worker->bend[a] + at);
         return;
     }
     if (b->p != NULL)
         kernels->add_product(lanes, h, dy_a, b->p[other] + at);
-    kernels->add_size(lanes, 1, h, b->worker->bend[a] + at);
-    kernels->add_size(lanes, 1, h, b->worker->bend[other] + at);
+    kernels->add_size(lanes, scales, h, b->worker->bend[a] + at);
+    kernels->add_size(lanes, scales, h, b->worker->bend[other] + at);
 }
 
 static void answer_rows(bite *b) {

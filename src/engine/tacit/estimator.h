@@ -14,6 +14,7 @@
 #define TC_ENGINE_TACIT_ESTIMATOR_H
 
 #include "engine/snapshot.h"
+#include "plan/scales.h"
 #include "release/release.h"
 
 typedef struct tc_estimator tc_estimator;
@@ -23,7 +24,7 @@ typedef struct tc_gains { /* of one round */
     double slow; /* 3/(k+2) */
 } tc_gains;
 
-/* By input; for a body b of one member, dy = y - r^, s2_c the variance of the noise of a coordinate. */
+/* By input; for a body b of one member, dy = y - r^, s2_c the variance of the noise of a coordinate, s_c its scale. */
 typedef struct tc_measurement {
     size_t count;
     double *value;      /* z  = sum b(r^) */
@@ -32,7 +33,8 @@ typedef struct tc_measurement {
     double *trace;      /* tr = sum_c s2_c b''_cc */
     double *noise;      /* G2 = sum_c s2_c b'_c^2 */
     double *norm1;      /* n1 = sum_c |b'_c| */
-    double *norm2;      /* n2 = sum_c b'_c^2 */
+    double *reach;      /* sum_c s_c |b'_c| */
+    double *norm2;      /* n2 = sum_c s_c^2 b'_c^2 */
     double *rest;       /* as shift, with r - r^ for dy */
     double *rest_curve; /* as curve, with r - r^ for dy */
 } tc_measurement;
@@ -42,23 +44,28 @@ typedef struct tc_tariff {
     double *price;      /* sum_j mu_led_j Phi_j,s + sum_t (sum_j mu_j Phi_j,st) A_t */
     double *curvature;  /* sum_j mu_j Phi_j,s */
     double *reach;      /* sum_j |Phi_j,s| */
-    double *bend;       /* of coordinates: row sum of sum_j mu_j Phi_j'' among coordinates, off-diagonals by size */
-    double *bend_noise; /* of coordinates: sum over coordinates t of (sum_j mu_j Phi_j,st)^2 s2_t */
+    double *bend;       /* of coordinates: row sum of s_s (sum_j mu_j Phi_j,st) s_t among coordinates, off-diagonals by
+                         * size */
+    double *bend_noise; /* of coordinates: sum over coordinates t of s_s^2 (sum_j mu_j Phi_j,st)^2 s2_t */
 } tc_tariff;
 
-/* Over all coordinates c; s over the inputs that depend on c. */
+/* Over all coordinates c, by scaled states x_c / s_c; s over the inputs that depend on c. */
 typedef struct tc_columns {
-    double reach;     /* for N: max_c sum_s reach_s |b'_sc|, the largest 1-norm of a column of the Jacobian */
-    double curvature; /* for L: max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend, or 0 */
-    double noise;     /* sum_cc' (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
+    double reach;     /* for N: max_c s_c sum_s reach_s |b'_sc|, the largest 1-norm of a column of the Jacobian */
+    double curvature; /* for L: max_c of the row sum of s_c (sum_s curvature_s b_s,cc') s_c' (off-diagonals by size) +
+                       * bend, or 0 */
+    double noise;     /* sum_cc' s_c^2 (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
 } tc_columns;
 
 /* workers: how many threads may call at once, each with a number of its own. */
 tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                               const tc_derivatives *derivatives, const tc_released *constants, size_t workers);
+                               const tc_derivatives *derivatives, const tc_released *constants, tc_state_scales scales,
+                               size_t workers);
 size_t tc_estimator_inputs(const tc_estimator *estimator);
 /* Variance of the noise of an input that is a coordinate or a form; 0 for a sum of states' bodies. */
 double tc_estimator_input_variance(const tc_estimator *estimator, size_t input);
+/* The scale of an input that is a coordinate; 1 for others. */
+double tc_estimator_input_scale(const tc_estimator *estimator, size_t input);
 
 /* A round begins. */
 void tc_estimator_open(tc_estimator *estimator, tc_gains gains);

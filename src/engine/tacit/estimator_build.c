@@ -44,7 +44,7 @@ typedef struct forms_builder {
     tc_estimator *estimator;
     const tc_released *constants;
     bool *is_coordinate; /* by form */
-    double *reach;       /* by form: half the width of its range over the box */
+    double *half;        /* by form: half the width of its range over the box */
 } forms_builder;
 
 /* ---- forms: slopes ----------------------------------------------------------------------------------------------- */
@@ -55,27 +55,31 @@ static double half_width(const tc_family *family, size_t component, size_t membe
 
 static void add_norms(const forms_builder *b, const tc_family *family, size_t component, size_t member, size_t form,
                       double size, double square) {
+    double scale = b->estimator->families[family - b->estimator->model->families].scale[component];
     b->estimator->fixed.norm1[form] += size;
-    b->estimator->fixed.norm2[form] += square;
-    b->reach[form] += size * half_width(family, component, member);
+    b->estimator->fixed.reach[form] += scale * size;
+    b->estimator->fixed.norm2[form] += scale * scale * square;
+    b->half[form] += size * half_width(family, component, member);
 }
 
 /* The norms of one form, with the slopes of all members in one component: in order, from rank to rank. */
 static void add_all_norms(const forms_builder *b, const tc_family *family, const tc_shared_entry *entry,
                           const double *values) {
     const tc_measurement *fixed = &b->estimator->fixed;
-    double *numbers[] = {&fixed->norm1[entry->row], &fixed->norm2[entry->row], &b->reach[entry->row]}, carried[3];
-    for (size_t i = 0; i < 3; i++)
+    double *numbers[] = {&fixed->norm1[entry->row], &fixed->reach[entry->row], &fixed->norm2[entry->row],
+                         &b->half[entry->row]};
+    double carried[4];
+    for (size_t i = 0; i < 4; i++)
         carried[i] = *numbers[i];
     tc_fold_begin(family, carried, sizeof carried);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         *numbers[i] = carried[i];
     for (size_t k = family->known_first; k < family->known_end; k++)
         add_norms(b, family, entry->component, k, entry->row, fabs(values[k]), values[k] * values[k]);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         carried[i] = *numbers[i];
     tc_fold_end(family, carried, sizeof carried);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         *numbers[i] = carried[i];
 }
 
@@ -135,7 +139,10 @@ static void list_singles(const forms_builder *b) {
             double slope = b->constants->jacobian[entries->first_single + i], shared = shared_slope(b, f, s);
             double reach = fabs(shared + slope) - fabs(shared);
             double square = (shared + slope) * (shared + slope) - shared * shared;
+            double scale = estimator->families[f].scale[s->component];
             add_norms(b, family, s->component, s->member, s->row, reach, square);
+            if (b->is_coordinate[s->row])
+                estimator->scale[s->row] = scale;
             estimator->singles[estimator->single_count++] =
                 (tc_estimator_single){.coordinate = tc_coord_of(family, s->member, s->component),
                                       .block = estimator->families[f].first_block + s->member / TC_RELEASE_BLOCK,
@@ -145,7 +152,7 @@ static void list_singles(const forms_builder *b) {
                                       .input = s->row,
                                       .bends = b->is_coordinate[s->row],
                                       .slope = slope,
-                                      .reach = reach};
+                                      .reach = scale * reach};
         }
     }
 }
@@ -220,8 +227,8 @@ static void find_ranges(const forms_builder *b) {
     tc_estimator *estimator = b->estimator;
     const double *values = evaluate_middle(b);
     for (size_t j = 0; j < estimator->observed_count; j++) {
-        double unsure = 0x1p-46 * (fabs(values[j]) + b->reach[j]);
-        double half = b->reach[j] > unsure ? b->reach[j] - unsure : 0;
+        double unsure = 0x1p-46 * (fabs(values[j]) + b->half[j]);
+        double half = b->half[j] > unsure ? b->half[j] - unsure : 0;
         estimator->lower[j] = values[j] - half;
         estimator->upper[j] = values[j] + half;
     }
@@ -251,7 +258,7 @@ static void build_forms(tc_arena *arena, tc_estimator *estimator, const tc_plan 
                        .estimator = estimator,
                        .constants = constants,
                        .is_coordinate = TC_NEW(arena, bool, count),
-                       .reach = TC_NEW(arena, double, count)};
+                       .half = TC_NEW(arena, double, count)};
     for (size_t j = 0; j < count; j++)
         b.is_coordinate[j] = plan->placement == TC_PLACEMENT_FORMS &&
                              estimator->model->dag->nodes[estimator->model->constraints[j].outer].op == TC_COORD;
@@ -290,7 +297,7 @@ static void sort_singles(tc_arena *arena, tc_estimator *estimator) {
             estimator->lone[estimator->lone_count++] = estimator->singles[i];
 }
 
-static void number_blocks(tc_arena *arena, tc_estimator *estimator) {
+static void number_blocks(tc_arena *arena, tc_estimator *estimator, tc_state_scales scales) {
     estimator->families = TC_NEW(arena, tc_estimator_family, estimator->model->family_count);
     for (size_t f = 0; f < estimator->model->family_count; f++) {
         tc_estimator_family *of = &estimator->families[f];
@@ -298,6 +305,9 @@ static void number_blocks(tc_arena *arena, tc_estimator *estimator) {
         of->first_block = estimator->block_count;
         of->first_bite = estimator->bite_count;
         of->block_count = (of->family->count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK;
+        of->scale = TC_NEW(arena, double, of->family->dim);
+        for (size_t c = 0; c < of->family->dim; c++)
+            of->scale[c] = tc_scale_of(scales, f, c);
         estimator->block_count += of->block_count;
         estimator->bite_count += (of->family->count + TC_ESTIMATOR_BITE - 1) / TC_ESTIMATOR_BITE;
     }
@@ -312,6 +322,7 @@ static tc_measurement new_measurement(tc_arena *arena, size_t count) {
                             .trace = TC_NEW(arena, double, count),
                             .noise = TC_NEW(arena, double, count),
                             .norm1 = TC_NEW(arena, double, count),
+                            .reach = TC_NEW(arena, double, count),
                             .norm2 = TC_NEW(arena, double, count),
                             .rest = TC_NEW(arena, double, count),
                             .rest_curve = TC_NEW(arena, double, count)};
@@ -326,9 +337,12 @@ static void make_arrays(tc_arena *arena, tc_estimator *estimator, size_t inputs,
                                     .bend = TC_NEW(arena, double, inputs),
                                     .bend_noise = TC_NEW(arena, double, inputs)};
     estimator->variance = TC_NEW(arena, double, inputs);
+    estimator->scale = TC_NEW(arena, double, inputs);
     estimator->last_reach = TC_NEW(arena, double, inputs);
     for (size_t i = 0; i < inputs; i++)
         estimator->last_reach[i] = (double)NAN;
+    for (size_t i = 0; i < inputs; i++)
+        estimator->scale[i] = 1;
     estimator->lower = TC_NEW(arena, double, observed);
     estimator->upper = TC_NEW(arena, double, observed);
     estimator->y = TC_NEW(arena, double, observed);
@@ -416,11 +430,13 @@ static void copy_fixed(tc_estimator *estimator) {
     memcpy(estimator->measurement.value, estimator->fixed.value, size);
     memcpy(estimator->measurement.noise, estimator->fixed.noise, size);
     memcpy(estimator->measurement.norm1, estimator->fixed.norm1, size);
+    memcpy(estimator->measurement.reach, estimator->fixed.reach, size);
     memcpy(estimator->measurement.norm2, estimator->fixed.norm2, size);
 }
 
 tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                               const tc_derivatives *derivatives, const tc_released *constants, size_t workers) {
+                               const tc_derivatives *derivatives, const tc_released *constants, tc_state_scales scales,
+                               size_t workers) {
     tc_estimator *made = TC_NEW(arena, tc_estimator, 1);
     bool forms = plan->placement != TC_PLACEMENT_STATES;
     bool derived = plan->placement == TC_PLACEMENT_FORMS;
@@ -428,7 +444,7 @@ tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_mo
                            .derivatives = derived ? plan->measured_derivatives : derivatives,
                            .kernels = tc_estimator_kernels_here(),
                            .takes_forms = forms};
-    number_blocks(arena, made);
+    number_blocks(arena, made, scales);
     if (forms) {
         made->observed_count = made->model->constraint_count;
         make_arrays(arena, made, made->observed_count, made->observed_count);

@@ -94,6 +94,7 @@ typedef struct tc_estimator_uses { /* those of ONE are numbers, the others rows 
 typedef struct tc_estimator_family {
     const tc_family *family;
     bool has_rows;   /* false: single coordinates alone */
+    double *scale;   /* s_c, by component */
     double variance; /* STATES: of a coordinate's noise */
     double *y, *r;   /* STATES: by component, then member */
     tc_estimator_row *rows;
@@ -124,7 +125,7 @@ typedef struct tc_estimator_single { /* one coordinate in one input */
     size_t coordinate, block, member;
     uint32_t family, component, input;
     bool bends;
-    double slope, reach; /* price by slope; reach: what it adds to the size of the slope */
+    double slope, reach; /* price by slope; reach: what it adds to the size of the scaled slope */
 } tc_estimator_single;
 
 typedef struct tc_estimator_worker {
@@ -151,6 +152,7 @@ struct tc_estimator {
     tc_measurement fixed; /* what does not depend on the round */
     tc_tariff tariff;
     double *variance;   /* by input; 0 for a sum */
+    double *scale;      /* by input; 1 but for coordinates */
     double *last_reach; /* the tariff's, of the pass before */
     bool same_reach;
     tc_estimator_family *families;

@@ -307,9 +307,12 @@ static void add_fixed(const tc_estimator_builder *b, tc_estimator_family *of, co
         const tc_estimator_raw *raw = &lists->slopes[i];
         if (of->rows[raw->row].varies)
             continue;
-        fixed->norm1[raw->input] += fabs(raw->factor) * of->fixed_size[raw->row];
-        fixed->norm2[raw->input] += raw->factor * raw->factor * of->fixed_square[raw->row];
-        fixed->noise[raw->input] += of->variance * (raw->factor * raw->factor * of->fixed_square[raw->row]);
+        double scale = of->scale[raw->at], size = fabs(raw->factor) * of->fixed_size[raw->row];
+        double square = raw->factor * raw->factor * of->fixed_square[raw->row];
+        fixed->norm1[raw->input] += size;
+        fixed->reach[raw->input] += scale * size;
+        fixed->norm2[raw->input] += scale * scale * square;
+        fixed->noise[raw->input] += of->variance * square;
     }
     for (size_t i = 0; i < lists->bend_count; i++) {
         const tc_estimator_raw *raw = &lists->bends[i];
@@ -492,7 +495,10 @@ static void list_singles(const tc_estimator_builder *b, const double *variance) 
         estimator->lower[i] = tc_coef_at(family->lower[component], member);
         estimator->upper[i] = tc_coef_at(family->upper[component], member);
         estimator->variance[first + i] = estimator->fixed.noise[first + i] = variance[coordinate];
-        estimator->fixed.norm1[first + i] = estimator->fixed.norm2[first + i] = 1;
+        double scale = estimator->scale[first + i] = estimator->families[f].scale[component];
+        estimator->fixed.norm1[first + i] = 1;
+        estimator->fixed.reach[first + i] = scale;
+        estimator->fixed.norm2[first + i] = scale * scale;
         estimator->singles[i] =
             (tc_estimator_single){.coordinate = coordinate,
                                   .block = estimator->families[f].first_block + member / TC_RELEASE_BLOCK,
@@ -502,7 +508,7 @@ static void list_singles(const tc_estimator_builder *b, const double *variance) 
                                   .input = (uint32_t)(first + i),
                                   .bends = true,
                                   .slope = 1,
-                                  .reach = 1};
+                                  .reach = scale};
     }
 }
 

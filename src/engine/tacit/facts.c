@@ -48,11 +48,21 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
 
 /* ---- scales and radius ------------------------------------------------------------------------------------------- */
 
-/* A plan without noise has no scales of its own. */
+/* The plan's own are of states as they are, and a plan without noise has none. */
 static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                                const tc_derivatives *derivatives) {
-    return plan->row_scale != NULL ? plan->row_scale
-                                   : tc_row_scales(arena, tc_streams_new(arena, model, derivatives, NULL));
+                                const tc_derivatives *derivatives, tc_state_scales scales) {
+    return plan->row_scale != NULL && scales == NULL
+               ? plan->row_scale
+               : tc_row_scales(arena, tc_streams_new(arena, model, derivatives, NULL), scales);
+}
+
+/* Proofs about protected data rest on steps that are the same in all states (docs/proofs/data.md, section 7). */
+static tc_state_scales scales_for(tc_arena *arena, const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t d = 0; d < model->families[f].datum_count; d++)
+            if (model->families[f].data[d].by != NULL)
+                return NULL;
+    return tc_state_scales_find(arena, model);
 }
 
 static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_tacit_facts *facts) {
@@ -148,7 +158,7 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
 enum { MOST_WARNINGS = 12 };
-#define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
+#define UNLIKE_WIDTHS 30.0 /* boxes that share a scale may differ in width by this factor */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
 #define PRICES_LOST 0.3    /* averaged noise over X: where it was larger, multipliers were off by half or more */
@@ -318,25 +328,17 @@ static bool warn_of_prices(warner *w) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
+/* Scales make up for states of different widths, but not for members of a family, which share a scale. */
 static void warn_of_widths(warner *w) {
-    double least = INFINITY, most = 0;
-    for (size_t f = 0; f < w->model->family_count; f++) {
-        const tc_family *family = &w->model->families[f];
-        for (size_t c = 0; c < family->dim; c++) {
-            bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-            for (size_t k = 0; k < (same ? 1 : family->count); k++) {
-                tc_interval range = tc_public_range(family, k, c);
-                double width = range.hi - range.lo;
-                least = width > 0 ? fmin(least, width) : least;
-                most = fmax(most, width);
-            }
-        }
-    }
-    if (most > UNLIKE_WIDTHS * least)
+    double apart = tc_widths_apart(w->model, w->facts->scales);
+    bool has_none = w->facts->scales == NULL && tc_state_scales_find(w->arena, w->model) != NULL;
+    if (apart > UNLIKE_WIDTHS)
         warn(w, tc_arena_format(w->arena,
-                                "the widest public box is %.3g times the narrowest: the result may be far off, "
+                                "the widest public box is %.3g times the narrowest, and %s: the result may be far off, "
                                 "even without noise; units in which the states have similar ranges help",
-                                most / least));
+                                apart,
+                                has_none ? "with protected data all states have the same steps"
+                                         : "members of one family have the same steps"));
 }
 
 static int increasing(const void *a, const void *b) {
@@ -470,14 +472,16 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
                                     const char **why) {
     tc_tacit_facts *made = TC_NEW(arena, tc_tacit_facts, 1);
+    tc_state_scales scales = margin.stays ? NULL : scales_for(arena, model);
     *made = (tc_tacit_facts){.rounds = plan->rounds,
-                             .box_length = tc_box_length(model),
+                             .scales = scales,
+                             .box_length = tc_box_length(model, scales),
                              .slack = TC_NEW(arena, double, model->constraint_count),
                              .slater_off = TC_NEW(arena, double, model->constraint_count),
                              .is_constant = tc_constant_rows(arena, model, derivatives),
                              .certain = plan->last != NULL,
                              .margin = margin};
-    find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
+    find_scales(arena, raw_scales(arena, plan, model, derivatives, scales), model->constraint_count, made);
     find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
     made->moves = ends_with_a_move(model, made);
     *why = made->certain && lacks_slacks(model, made)

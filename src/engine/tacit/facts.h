@@ -4,6 +4,7 @@
 #define TC_ENGINE_TACIT_FACTS_H
 
 #include "plan/plan.h"
+#include "plan/scales.h"
 
 typedef enum tc_margin_kind { TC_MARGIN_NONE, TC_MARGIN_GIVEN, TC_MARGIN_AUTO } tc_margin_kind;
 
@@ -14,15 +15,16 @@ typedef struct tc_margin_wish { /* --margin */
     tc_margin_kind kind;
     double amount;      /* GIVEN: constraints become g_j + amount <= 0 */
     double probability; /* AUTO: that the result satisfies all constraints */
-    bool stays;         /* AUTO: the result is not moved, as in a run that was begun before results were */
+    bool stays;         /* as in a run that an earlier version began: no move (AUTO), and states are not scaled */
 } tc_margin_wish;
 
 typedef struct tc_tacit_facts {
-    double rounds;      /* T */
-    double box_length;  /* X */
-    double *row_scale;  /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
-    double *weight;     /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
-    double radius;      /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
+    double rounds;          /* T */
+    tc_state_scales scales; /* s_c: X, S_j and what the loop is steered by are of states x_c / s_c; NULL: all are 1 */
+    double box_length;      /* X */
+    double *row_scale;      /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
+    double *weight;         /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
+    double radius;          /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
     double *slack;      /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
     double *slater_off; /* by equality: |g_j| at that point is at most this; 0 of inequalities */
     bool *is_constant;  /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */

@@ -259,7 +259,9 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
                     .takes_states = engine->plan->placement == TC_PLACEMENT_STATES,
                     .x_hat = TC_NEW(arena, double **, engine->workers),
                     .result = TC_NEW(arena, double, model->constraint_count)};
-    made->estimator = tc_estimator_new(arena, engine->plan, model, derivatives, engine->released, engine->workers);
+    tc_state_scales scales = settings->facts->scales;
+    made->estimator =
+        tc_estimator_new(arena, engine->plan, model, derivatives, engine->released, scales, engine->workers);
     made->controller =
         tc_controller_new(arena, settings->facts, engine->plan, model, derivatives, made->estimator, settings->without);
     size_t dim = 0;
@@ -271,7 +273,7 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
         return made;
     made->average = TC_NEW(arena, double, model->state_count);
     if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
-        made->proximal = tc_proximal_new(arena, engine->agents, derivatives);
+        made->proximal = tc_proximal_new(arena, engine->agents, derivatives, scales);
     if (made->proximal != NULL && engine->plan->adjacency == TC_ADJACENCY_DATA)
         made->proof = tc_step_proof_new(arena, model, derivatives, engine->workers);
     return made;

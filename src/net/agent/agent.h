@@ -31,7 +31,7 @@
 
 typedef struct tc_agent_answer { /* of one round */
     tc_wire_method method;
-    double step, regularization;
+    double step, regularization; /* step: of states whose scale is 0 */
     const double *p;
 } tc_agent_answer;
 
@@ -52,6 +52,9 @@ typedef struct tc_agent_steps {
     tc_slater_answer (*check_slater)(void *context);
     /* Whether p lies in the agent's own set: the point that a run's last answer moves the result to. */
     bool (*holds)(void *context, const double *p);
+    /* Before the first step: by state, its step is 4^scale times the answer's; NULL: all scales are 0. Returns NULL, or
+     * why it cannot. */
+    const char *(*scale)(void *context, const int8_t *scales);
     /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
     tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
 } tc_agent_steps;
@@ -80,6 +83,9 @@ typedef struct tc_agent_callbacks { /* texts and arrays stay the caller's and mu
     /* Optional: the device's own minimiser, instead of the one in callbacks.c. */
     bool (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
                      double *next);
+    /* Optional: the same with a step for each state. */
+    bool (*proximal_by_state)(void *context, const double *p, const double *steps, double regularization,
+                              const double *from, double *next);
 } tc_agent_callbacks;
 
 /* TC_BAD_USAGE with a message if something is missing or not finite. *steps lives as long as the arena. */

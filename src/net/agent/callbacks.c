@@ -6,13 +6,14 @@
 
 /* The agent's step of the method `tacit` for a device that has only a gradient and a projection:
  *
- *     argmin over x in X of  f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step)
+ *     argmin over x in X of  f(x) + p . x + (regularization/2) |x|^2 + sum_i (x - from)_i^2 / (2 step_i)
  *
  * Accelerated projected gradients. For any convex f the problem is strongly convex with modulus m = regularization +
- * 1/step. It needs neither values nor constants of f: a step size s is accepted if the gradients at both ends differ by
- * at most their distance over s, and shortened otherwise. With s <= 1/L a projected gradient step contracts the
- * distance to the solution by 1 - s m. So after a step of length r the distance is at most r (1 - s m) / (s m); the
- * method stops when that is below the tolerance. It drops its momentum when that points against the last step. */
+ * 1/step, with the longest step. It needs neither values nor constants of f: a step size s is accepted if the gradients
+ * at both ends differ by at most their distance over s, and shortened otherwise. With s <= 1/L a projected gradient
+ * step contracts the distance to the solution by 1 - s m. So after a step of length r the distance is at most r (1 - s
+ * m) / (s m); the method stops when that is below the tolerance. It drops its momentum when that points against the
+ * last step. */
 
 enum { PROXIMAL_WORK = 5 };
 
@@ -29,17 +30,17 @@ static const double SHRINK = 0.6, GROW = 1.15; /* factors of the step size when 
 typedef struct problem {
     proximal_solver *solver;
     const tc_agent_functions *functions;
-    const double *p, *from;
-    double step, regularization, modulus;
+    const double *p, *from, *steps;
+    double regularization, modulus;
     unsigned gradients;
 } problem;
 
-/* Of the whole problem: grad f + p + regularization x + (x - from)/step. */
+/* Of the whole problem: grad f + p + regularization x + (x - from)/steps. */
 static bool slope(problem *of, const double *x, double *out) {
     bool finite = of->functions->gradient(of->functions->context, x, out);
     of->gradients++;
     for (size_t i = 0; i < of->solver->states && finite; i++) {
-        out[i] = ((out[i] + of->p[i]) + of->regularization * x[i]) + (x[i] - of->from[i]) / of->step;
+        out[i] = ((out[i] + of->p[i]) + of->regularization * x[i]) + (x[i] - of->from[i]) / of->steps[i];
         finite = isfinite(out[i]) != 0;
     }
     return finite;
@@ -141,15 +142,18 @@ static bool minimise(problem *of, iterate *now, double *last, double *next) {
 }
 
 /* False: a function failed or gave numbers that are not finite. next must not be from. */
-static bool proximal_step(proximal_solver *solver, const tc_agent_functions *functions, const double *p, double step,
-                          double regularization, const double *from, double *next) {
+static bool proximal_step(proximal_solver *solver, const tc_agent_functions *functions, const double *p,
+                          const double *steps, double regularization, const double *from, double *next) {
+    double longest = 0;
+    for (size_t i = 0; i < solver->states; i++)
+        longest = fmax(longest, steps[i]);
     problem of = {.solver = solver,
                   .functions = functions,
                   .p = p,
                   .from = from,
-                  .step = step,
+                  .steps = steps,
                   .regularization = regularization,
-                  .modulus = regularization + 1 / step};
+                  .modulus = regularization + 1 / longest};
     size_t n = solver->states;
     double *work = solver->work, *last = work + 4 * n;
     iterate now = {.at = work, .slope = work + n, .to = work + 2 * n, .slope_to = work + 3 * n};
@@ -171,6 +175,9 @@ typedef struct caller {
     tc_agent_functions watched; /* the same functions; they set has_failed */
     bool has_failed;
     proximal_solver solver;
+    double *squares; /* by state: its step over the answer's */
+    bool is_even;    /* all of them are the same */
+    double *steps;   /* by state, of this round */
 } caller;
 
 static bool are_finite(const double *values, size_t count) {
@@ -221,6 +228,19 @@ static bool holds(void *context, const double *p) {
     return good;
 }
 
+static const char *scale(void *context, const int8_t *scales) {
+    caller *c = context;
+    const tc_agent_callbacks *given = &c->given;
+    c->is_even = true;
+    for (size_t i = 0; i < given->states; i++) {
+        c->squares[i] = scales == NULL ? 1 : ldexp(1, 2 * scales[i]);
+        c->is_even = c->is_even && c->squares[i] == c->squares[0];
+    }
+    if (c->is_even || given->proximal == NULL || given->proximal_by_state != NULL)
+        return NULL;
+    return "its own minimiser takes one step for all of them: it needs proximal_by_state";
+}
+
 /* Proj[ x - step ((gradient + p) + regularization x) ], as engine/agents.h has it. */
 static bool gradient_step(caller *c, const tc_agent_answer *answer, const double *x, double *next) {
     const tc_agent_callbacks *given = &c->given;
@@ -231,18 +251,26 @@ static bool gradient_step(caller *c, const tc_agent_answer *answer, const double
     return are_finite(next, given->states) && watch_project(c, next);
 }
 
+/* By the device's own minimiser, or the one above. */
+static bool minimising_step(caller *c, const tc_agent_answer *answer, const double *x, double *next) {
+    const tc_agent_callbacks *given = &c->given;
+    void *context = given->functions.context;
+    const double *p = answer->p;
+    for (size_t i = 0; i < given->states; i++)
+        c->steps[i] = answer->step * c->squares[i];
+    if (given->proximal != NULL && c->is_even)
+        return note(c, given->proximal(context, p, c->steps[0], answer->regularization, x, next));
+    if (given->proximal_by_state != NULL)
+        return note(c, given->proximal_by_state(context, p, c->steps, answer->regularization, x, next));
+    return proximal_step(&c->solver, &c->watched, p, c->steps, answer->regularization, x, next);
+}
+
 static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
     caller *c = context;
-    const tc_agent_callbacks *given = &c->given;
-    bool good;
     c->has_failed = false;
-    if (answer->method != TC_WIRE_TACIT)
-        good = gradient_step(c, answer, x, next);
-    else if (given->proximal != NULL)
-        good = note(
-            c, given->proximal(given->functions.context, answer->p, answer->step, answer->regularization, x, next));
-    else
-        good = proximal_step(&c->solver, &c->watched, answer->p, answer->step, answer->regularization, x, next);
+    bool good =
+        answer->method == TC_WIRE_PUBLISHED ? gradient_step(c, answer, x, next) : minimising_step(c, answer, x, next);
+    const tc_agent_callbacks *given = &c->given;
     if (good && are_finite(next, given->states))
         return TC_STEPPED;
     return c->has_failed ? TC_STEP_FAILED : TC_STEP_NOT_FINITE;
@@ -274,10 +302,13 @@ tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc
     for (size_t i = 0; i < states; i++)
         narrowest = fmin(narrowest, callbacks->upper[i] - callbacks->lower[i]);
     *c = (caller){.given = *callbacks,
+                  .squares = TC_NEW(arena, double, states),
+                  .steps = TC_NEW(arena, double, states),
                   .watched = {.context = c, .gradient = watch_gradient, .project = watch_project},
                   .solver = {.states = states,
                              .tolerance = ACCURACY * narrowest,
                              .work = TC_NEW(arena, double, PROXIMAL_WORK *states)}};
+    (void)scale(c, NULL);
     *steps = (tc_agent_steps){.name = callbacks->name,
                               .states = states,
                               .lower = callbacks->lower,
@@ -286,6 +317,7 @@ tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc
                               .start = start,
                               .check_slater = check_slater,
                               .holds = holds,
+                              .scale = scale,
                               .step = step};
     return TC_OK;
 }

@@ -20,6 +20,8 @@ static tc_slater_answer check_slater(void *context) {
 
 static bool holds(void *context, const double *p) { return tc_agent_half_is_slater(context, p); }
 
+static const char *scale(void *context, const int8_t *scales) { return tc_agent_half_scale(context, scales); }
+
 static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
     tc_answer_scalars scalars = {.step = answer->step, .regularization = answer->regularization};
     tc_method method = answer->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
@@ -59,6 +61,7 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
                               .start = start,
                               .check_slater = check_slater,
                               .holds = holds,
+                              .scale = scale,
                               .step = step};
     return TC_OK;
 }

@@ -250,6 +250,17 @@ static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrol
     }
 }
 
+static void scale_and_enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrolled) {
+    const char *why = slot->steps.scale(slot->steps.context, enrolled->scales);
+    if (why == NULL) {
+        enter(agent, slot, enrolled);
+        return;
+    }
+    tc_agent_finish(agent, slot, TC_AGENT_REFUSED, "the cloud scales the states of agent %.60s, and %s",
+                    slot->steps.name, why);
+    tc_agent_say_leave(agent, (uint32_t)slot->number);
+}
+
 static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *frame) {
     tc_enrolled enrolled;
     const tc_agent_record *record = &slot->record;
@@ -273,8 +284,10 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
              enrolled.next > enrolled.rounds + 1 ||
              (record->rounds > 0 && (record->rounds != enrolled.rounds || record->method != enrolled.method)))
         broken(agent, "rounds or method that are not this run's");
+    else if (enrolled.scales != NULL && agent->welcome.version < TC_PROTOCOL_SCALES)
+        broken(agent, "scales in a version that has none");
     else
-        enter(agent, slot, &enrolled);
+        scale_and_enter(agent, slot, &enrolled);
 }
 
 /* ---- answer ---- */

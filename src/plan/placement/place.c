@@ -266,7 +266,7 @@ void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const doub
 
 enum { POINTS = 32, FEW_STATES = 5000 };
 
-double tc_box_length(const tc_model *model) {
+double tc_box_length(const tc_model *model, tc_state_scales scales) {
     double squares = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -274,6 +274,7 @@ double tc_box_length(const tc_model *model) {
             bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
             for (size_t k = 0; k < (same ? 1 : family->count); k++) {
                 double width = tc_coef_at(family->upper[c], k) - tc_coef_at(family->lower[c], k);
+                width /= tc_scale_of(scales, f, c);
                 squares += (same ? (double)family->count : 1) * width * width;
             }
         }
@@ -285,6 +286,7 @@ typedef struct mean_squares {
     double *rows;
     const tc_family *families;
     const double *variance; /* by family: of what gradients are multiplied with; NULL for 1 */
+    tc_state_scales scales; /* of the states that gradients are by */
     double weight;
     bool ranges; /* of entries known as ranges: as if uniform in them */
 } mean_squares;
@@ -296,8 +298,11 @@ static double square_of(tc_interval v, bool ranges) {
 static void take_gradient(void *context, const tc_column_view *column) {
     mean_squares *mean = context;
     double weight = mean->weight * column->weight;
+    size_t family = (size_t)(column->family - mean->families);
+    double scale = tc_scale_of(mean->scales, family, column->component);
     if (mean->variance != NULL)
-        weight *= mean->variance[column->family - mean->families];
+        weight *= mean->variance[family];
+    weight *= scale * scale;
     for (size_t i = 0; i < column->count; i++)
         mean->rows[column->rows[i]] += weight * square_of(column->values[i], mean->ranges);
 }
@@ -332,10 +337,10 @@ static void add_gradients(tc_arena *arena, tc_streams *streams, mean_squares mea
         (void)tc_streams_columns(streams, NULL, take_gradient, &mean);
 }
 
-double *tc_row_scales(tc_arena *arena, tc_streams *streams) {
+double *tc_row_scales(tc_arena *arena, tc_streams *streams, tc_state_scales scales) {
     size_t m = streams->model->constraint_count;
     double *scale = TC_NEW(arena, double, m + 1);
-    add_gradients(arena, streams, (mean_squares){.rows = scale});
+    add_gradients(arena, streams, (mean_squares){.rows = scale, .scales = scales});
     for (size_t j = 0; j < m; j++) {
         scale[j] = sqrt(scale[j]);
         scale[j] = scale[j] > 0 && isfinite(scale[j]) ? scale[j] : 1;

@@ -4,6 +4,7 @@
 #define TC_PLAN_PLACEMENT_PLACEMENT_H
 
 #include "plan/account/account.h"
+#include "plan/scales.h"
 
 /* ==== place.c ==== */
 
@@ -20,12 +21,13 @@ typedef struct tc_channel_facts {
 /* With the sensitivity's lattice as it is. */
 tc_channel_facts tc_channel_facts_find(const tc_pricing *pricing);
 
-/* S_j: root mean square of |grad g_j| over the public box, by fixed quadrature; 1 where g_j is constant. */
-double *tc_row_scales(tc_arena *arena, tc_streams *streams);
+/* S_j: root mean square of |grad g_j| over the public box, by scaled states and by fixed quadrature; 1 where g_j is
+ * constant. */
+double *tc_row_scales(tc_arena *arena, tc_streams *streams, tc_state_scales scales);
 /* By entry of outer_first: mean square of dPhi_j/du_r over the public box, by the same quadrature. */
 double *tc_outer_squares(tc_arena *arena, tc_streams *streams);
-/* X = |hi - lo|_2 / 6 */
-double tc_box_length(const tc_model *model);
+/* X = |hi - lo|_2 / 6, of scaled states */
+double tc_box_length(const tc_model *model, tc_state_scales scales);
 
 /* Relative scales: minimises the predicted variance. Writes channel->scale, of no particular size. */
 void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const double *row_scale, double box_length);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 bool tc_batch_reserve(const tc_rounds *r, tc_lane *lane) {
-    size_t needed = r->enrolment->batch_bytes + TC_ENROLLED_SIZE;
+    size_t needed = r->enrolment->batch_bytes + tc_rounds_most_enrolled(r->enrolment->most_states);
     if (needed <= lane->batch_room)
         return true;
     unsigned char *larger = realloc(lane->batch, needed);
@@ -212,10 +212,11 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
                             .states = seat->states,
                             .exponent = r->settings.exponent,
                             .method = r->settings.method,
-                            .rounds = r->settings.rounds};
+                            .rounds = r->settings.rounds,
+                            .scales = r->scales[seat->family]};
     unsigned char *batch = party->lane->batch;
     tc_enrolled_encode(&enrolled, batch);
-    size_t size = TC_ENROLLED_SIZE;
+    size_t size = tc_enrolled_size(&enrolled);
     if (tc_rounds_has_answer(r) && seat->answered < r->last) {
         size += put_last(r, seat, batch + size);
         r->figures->answers_again++;

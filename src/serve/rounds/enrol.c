@@ -1,6 +1,7 @@
 /* Making the loop, and enrolling agents: compares what they have seen with the journal. */
 #include "serve/rounds/rounds.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,20 @@ static tc_status load_journal(tc_rounds *r) {
     return TC_OK;
 }
 
+/* By family, as ENROLLED has them; NULL where all are 0. */
+static int8_t **scales_of(tc_arena *arena, const tc_model *model, tc_state_scales scales) {
+    int8_t **made = TC_NEW(arena, int8_t *, model->family_count);
+    for (size_t f = 0; scales != NULL && f < model->family_count; f++) {
+        int8_t *exponents = TC_NEW(arena, int8_t, model->families[f].dim);
+        for (size_t c = 0; c < model->families[f].dim; c++) {
+            exponents[c] = (int8_t)ilogb(scales[f][c]);
+            if (exponents[c] != 0)
+                made[f] = exponents;
+        }
+    }
+    return made;
+}
+
 tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_rounds **rounds) {
     tc_rounds *r = TC_NEW(arena, tc_rounds, 1);
     const tc_model *model = settings->model;
@@ -34,6 +49,7 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
     r->figures = settings->reporter->figures;
     r->answers = TC_NEW(arena, double, model->state_count);
     r->next_answers = TC_NEW(arena, double, model->state_count);
+    r->scales = scales_of(arena, model, settings->scales);
     tc_status status = tc_enrolment_new(arena, &enrolment, &r->enrolment);
     if (status != TC_OK)
         return status;
@@ -65,7 +81,7 @@ void tc_rounds_free(tc_rounds *r) {
 size_t tc_rounds_most_kept(const tc_rounds *r) {
     size_t all = 1 << 20;
     for (size_t i = 0; i < r->enrolment->seat_count; i++)
-        all += tc_answer_size(r->enrolment->seats[i].states) + TC_ENROLLED_SIZE;
+        all += tc_answer_size(r->enrolment->seats[i].states) + tc_rounds_most_enrolled(r->enrolment->seats[i].states);
     return all;
 }
 
@@ -230,6 +246,15 @@ static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol
     return true;
 }
 
+/* True: the agent is refused. */
+static bool is_too_old(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
+    if (r->scales[seat->family] == NULL || party->version >= TC_PROTOCOL_SCALES)
+        return false;
+    tc_party_refuse_enrol(r->enrolment, party, enrol, 0, TC_REFUSED_VERSION,
+                          "this run scales the agent's states, which takes version 2 of the protocol");
+    return true;
+}
+
 static void let_in(tc_rounds *r, tc_seat *seat) {
     tc_logbook *log = r->settings.reporter->log;
     bool is_complete = r->enrolment->seen == r->enrolment->seat_count;
@@ -274,7 +299,7 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     overrule(r, seat, &enrol);
-    if (says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
+    if (is_too_old(r, party, seat, &enrol) || says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
         return;
     double came_at = seat->enrolled_at;
     party->has_end = false; /* the end is told again after this agent's last answer */

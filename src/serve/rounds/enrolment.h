@@ -82,6 +82,7 @@ struct tc_party { /* an open connection */
     tc_party_slot one; /* the table while there is one agent, as usual */
     size_t bytes;      /* of its answers in a round */
     unsigned strikes;  /* refused or useless messages since the last useful one */
+    uint16_t version;  /* of the protocol */
     bool has_greeted, is_owed, is_refused;
     bool has_asked;    /* has sent enrol */
     bool was_replaced; /* lost a slot to a newer connection: states for it may still come */

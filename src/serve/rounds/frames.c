@@ -93,7 +93,7 @@ static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     }
     const tc_journal_run *run = tc_journal_run_of(r->settings.journal);
     uint32_t most = 8 * r->enrolment->most_states;
-    uint16_t version = hello.highest_version < TC_PROTOCOL ? hello.highest_version : TC_PROTOCOL;
+    uint16_t version = party->version = hello.highest_version < TC_PROTOCOL ? hello.highest_version : TC_PROTOCOL;
     if (version < tc_wire_version(r->settings.method)) {
         tc_party_end(r->enrolment, party, TC_REFUSED_VERSION,
                      "this run ends with a move towards the Slater point, which version 2 of the protocol knows");

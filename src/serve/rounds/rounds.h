@@ -48,7 +48,8 @@ typedef struct tc_rounds_settings {
     tc_reporter *reporter;
     int exponent; /* of the lattice of states */
     tc_wire_method method;
-    uint64_t rounds; /* of the run */
+    tc_state_scales scales; /* of the method; NULL: all are 1 */
+    uint64_t rounds;        /* of the run */
     tc_late_policy late;
     double tick; /* seconds; rounds are released only at multiples of it; 0: as soon as complete */
     bool is_plain;
@@ -65,6 +66,12 @@ typedef struct tc_rounds_settings {
 } tc_rounds_settings;
 
 typedef struct tc_rounds tc_rounds;
+
+/* Bytes of the longest ENROLLED. */
+static inline size_t tc_rounds_most_enrolled(uint32_t states) {
+    static const int8_t none;
+    return tc_enrolled_size(&(tc_enrolled){.states = states, .scales = &none});
+}
 
 /* TC_CANNOT_READ if the journal's answers are not of this model, TC_NO_RANDOM, TC_TOO_LARGE. Raises on its arena. */
 tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_rounds **rounds) TC_MUST_USE;
@@ -152,6 +159,7 @@ struct tc_rounds {
     uint64_t most_answered; /* by what agents said, or the journal's last round */
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
+    int8_t **scales;                /* by family; NULL where all are 0 */
     tc_sealed sealed;               /* answers that wait for the commit */
     double disk_seconds;            /* from a commit's start to its end, lately */
     unsigned char *snapshot;        /* of the cloud half */

@@ -552,7 +552,7 @@ bool tc_interior_project(tc_interior *solver, const double *v, double *x) {
     return is_exact;
 }
 
-bool tc_interior_step(tc_interior *solver, tc_real weight, const tc_real *center, tc_real *x) {
+bool tc_interior_step(tc_interior *solver, const tc_real *weight, const tc_real *center, tc_real *x) {
     solver->near_weight = weight;
     solver->near_center = center;
     solver->regularization = 0;

@@ -272,7 +272,7 @@ static void objective_gradient(const tc_interior *solver, const tc_group *group,
         for (size_t i = 0; i < group->tapes.objective_firsts; i++)
             out[group->tapes.objective_first[i].column] += scale * group->tapes.output_at[i][lane];
         for (size_t c = 0; solver->near_center != NULL && c < group->states; c++)
-            out[c] += scale * solver->near_weight * (x[c] - solver->near_center[c]);
+            out[c] += scale * solver->near_weight[c] * (x[c] - solver->near_center[c]);
     }
 }
 
@@ -446,7 +446,7 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
         if (solver->goal == TC_GOAL_NEAREST && c < group->states)
             *diagonal += scale;
         if (solver->near_center != NULL && c < group->states)
-            *diagonal += scale * solver->near_weight;
+            *diagonal += scale * solver->near_weight[c];
         *diagonal += group->at.z_below[at] / group->at.below[at] + group->at.z_above[at] / group->at.above[at];
     }
 }

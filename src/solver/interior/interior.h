@@ -57,9 +57,9 @@ void tc_interior_row_sizes(const tc_interior *solver, double *sizes);
 tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_family_derivatives *derivatives,
                                const tc_family *family);
 void tc_interior_member(tc_interior *solver, size_t member);
-/* The same with (weight / 2) |x - center|^2 added, weight > 0. False where the point is not accurate, as for
+/* The same with sum_c (weight_c / 2) (x - center)_c^2 added, weight > 0. False where the point is not accurate, as for
  * tc_project. */
-bool tc_interior_step(tc_interior *solver, tc_real weight, const tc_real *center, tc_real *x);
+bool tc_interior_step(tc_interior *solver, const tc_real *weight, const tc_real *center, tc_real *x);
 /* The nearest point of a set, whichever member it holds. */
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);

@@ -140,16 +140,16 @@ struct tc_interior {
     tc_real give;                                   /* TC_GOAL_FEASIBLE */
     const double *target;                           /* TC_GOAL_NEAREST */
     const tc_quadratic *quadratic;                  /* TC_GOAL_QUADRATIC */
-    tc_real near_weight;                            /* TC_GOAL_OBJECTIVE: (near_weight / 2) |x - near_center|^2 ... */
-    const tc_real *near_center;                     /* ... is added; NULL: nothing */
-    tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
-    bool has_kinks;                                 /* lifted ones */
-    bool has_bends;                                 /* lifted ones: huber */
-    bool is_careful;                                /* long steps have not led on: shorter ones, centred */
-    bool is_measuring;                              /* scales are being found */
-    tc_real residual, gap;                          /* at the last evaluation */
-    tc_real rounding;                               /* what rounding of sums alone may leave of the residual there */
-    tc_real sum_rounding;                           /* of a sum over members, relative; 0: one part, it is small */
+    const tc_real *near_weight; /* TC_GOAL_OBJECTIVE: sum_c (near_weight_c / 2) (x - near_center)_c^2 ... */
+    const tc_real *near_center; /* ... is added; NULL: nothing */
+    tc_real steepest;           /* the largest |dual residual| times width at the last evaluation */
+    bool has_kinks;             /* lifted ones */
+    bool has_bends;             /* lifted ones: huber */
+    bool is_careful;            /* long steps have not led on: shorter ones, centred */
+    bool is_measuring;          /* scales are being found */
+    tc_real residual, gap;      /* at the last evaluation */
+    tc_real rounding;           /* what rounding of sums alone may leave of the residual there */
+    tc_real sum_rounding;       /* of a sum over members, relative; 0: one part, it is small */
     size_t pairs;
     tc_real *component_steepest; /* while scales are found, by component; and how many widths were counted */
     size_t *component_counts;
