@@ -254,6 +254,8 @@ static void what_the_cloud_says_is_read_back(void **state) {
     tc_put_u64(bytes + TC_FRAME_HEADER + 8, 3);
     assert_true(tc_enrolled_decode(&frame, &e) == TC_NOT_REFUSED && e.method == TC_WIRE_MOVED);
     tc_put_u64(bytes + TC_FRAME_HEADER + 8, 4);
+    assert_true(tc_enrolled_decode(&frame, &e) == TC_NOT_REFUSED && e.method == TC_WIRE_CERTAIN);
+    tc_put_u64(bytes + TC_FRAME_HEADER + 8, 5);
     assert_int_equal(tc_enrolled_decode(&frame, &e), TC_REFUSED_FRAME);
 
     tc_note note = {.slot = 1, .round = 3, .code = TC_NOTE_LOST}, n;
