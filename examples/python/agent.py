@@ -224,6 +224,9 @@ class Agent:
         if self.epoch != self.kept["epoch"]:
             self.kept["epoch"] = self.epoch
             self.file.save()
+        if self.kept["method"] == 4 and self.kept["answered"] + 1 == self.kept["rounds"] and self.kept["unknown"] > 0:
+            raise Over(2, f"what the cloud used of this agent up to round {self.kept['unknown']} is not known here, so there is no "
+                       "average of all rounds to send")
         per_unit = math.ldexp(1, -self.exponent)
         # Ties to even, within the public box.
         units = [min(max(round(v * per_unit), math.ceil(l * per_unit)), math.floor(u * per_unit))
@@ -240,8 +243,12 @@ class Agent:
         in_range = 0 <= step <= 1 and regularization == 0 if is_move else step > 0 and regularization >= 0
         if not (all(map(math.isfinite, numbers)) and in_range):
             raise Broken("an answer with numbers out of range")
+        if is_move and sends_average and max(unknown, k - 1 - self.kept["answered"]) > 0:
+            raise Over(2, "the last answer is about an average that was sent and is no longer known here: there is no result to take")
         if is_move and p != self.objective.slater:
             raise Over(2, "the cloud moves the result to a point that is not this agent's Slater point")
+        if sends_average and k > self.kept["answered"] + 1 and k > unknown:  # rounds that are not known here: no average of all
+            unknown = self.kept["unknown"] = k
         if k > unknown and (file.used is None or not held or k > self.kept["answered"] + 1):
             file.used = file.x
         for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + (not (is_move and sends_average))):
@@ -275,8 +282,8 @@ class Agent:
                 return b""
             if kind == ANSWER:
                 self.answer(k, flags, body)
-            elif self.kept["method"] == 4 and k + 1 == self.kept["rounds"]:
-                self.file.x = list(self.file.average)
+            elif self.kept["method"] == 4:  # what the cloud used in these rounds is not known here
+                self.kept["unknown"] = max(self.kept["unknown"], k)
             self.kept["answered"], self.tries = k, 0
             self.file.save()
             return b"" if self.is_done() else self.state()

@@ -2,8 +2,10 @@
 of the same run in one process; also where the cloud is killed and comes back."""
 # labels: once
 
+import shutil
 import unittest
 
+import wire
 from parties import Parties
 
 ROUNDS = 60
@@ -46,6 +48,36 @@ class LastRound(unittest.TestCase):
             parties.cloud.kill()
             self.restart(parties)
             self.check(parties, 7)
+
+    def test_an_agent_without_an_average_of_all_rounds_sends_none(self):
+        """How little a state moves the average is a part of the promise: not that of an agent that lost its file, nor of one whose
+        file is an older copy."""
+        for older in (False, True):
+            with self.subTest(older=older), Parties(TOWN, options=["--feasible", "always"]) as parties:
+                parties.start_cloud(seed=7)
+                parties.start_agents("ac", trace=False)
+                pacer = wire.RawAgent("b", start=1.0)
+                pacer.open(parties.port, parties.key_folders["b"])
+                pacer.enrol()
+                pacer.run(10)
+                copy = parties.folder / "older"
+                if older:
+                    parties.agents["a"].kill()
+                    shutil.copytree(parties.states / "a", copy)
+                    parties.start_agent("a", trace=False)
+                    pacer.run(20)
+                parties.agents["a"].kill()
+                shutil.rmtree(parties.states / "a")
+                if older:
+                    shutil.copytree(copy, parties.states / "a")
+                agent = parties.start_agent("a", trace=False)
+                pacer.run(ROUNDS)
+                self.assertEqual(agent.wait(), 2)
+                self.assertRegex(agent.err, r"a does not know what the cloud used of it up to round \d+, so it has no average of all rounds")
+                pacer.send_state()  # the last: the cloud waits for agent a, and releases nothing
+                with self.assertRaises(TimeoutError):
+                    pacer.link.receive(1)
+                pacer.close()
 
     def restart(self, parties):
         parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", seed=7)

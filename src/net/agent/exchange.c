@@ -81,6 +81,14 @@ static void say_state(tc_agent *agent, tc_agent_slot *slot) {
     size_t states = slot->steps.states;
     if (!save(agent, slot) || record->answered == record->rounds)
         return;
+    if (record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds && record->unknown > 0) {
+        tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
+                        "agent %.60s does not know what the cloud used of it up to round %llu, so it has no average of "
+                        "all rounds, and sends none: the promise of --feasible always covers no other",
+                        slot->steps.name, (unsigned long long)record->unknown);
+        tc_agent_say_leave(agent, (uint32_t)slot->number);
+        return;
+    }
     if (!tc_to_lattice(record->x, states, slot->exponent, agent->units)) {
         tc_agent_finish(agent, slot, TC_AGENT_DIVERGED, "state %llu is too large to be sent",
                         (unsigned long long)record->answered + 1);
@@ -306,6 +314,14 @@ static bool ends_averaging(const tc_agent_record *record, uint64_t round) {
     return record->method == TC_WIRE_CERTAIN && round + 1 == record->rounds && round > record->unknown;
 }
 
+/* The average that is sent in the last round must be that of the states which the cloud had, with the weights of all
+ * rounds: how little one state moves it is a part of the promise. Rounds that this agent knows nothing of end that. */
+static void forget_average(tc_agent_slot *slot, uint64_t round) {
+    tc_agent_record *record = &slot->record;
+    if (record->method == TC_WIRE_CERTAIN)
+        record->unknown = round;
+}
+
 /* average += weight (x - average), with the x that the cloud used in that round, so that the cloud's slow filter is
  * this average plus noise. In a held round the cloud used an earlier state than the one sent for it. If several rounds
  * passed without this agent, x counts for all of them: nobody says which of them were held. After a lost state file the
@@ -357,6 +373,14 @@ static bool step_from(tc_agent *agent, tc_agent_slot *slot, const tc_answer *ans
 /* The last round: no step, and the moved average is both. */
 static bool move_result(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
     const tc_agent_record *record = &slot->record;
+    if (record->method == TC_WIRE_CERTAIN && record->unknown > 0) {
+        tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
+                        "the last answer is about an average that agent %.60s sent and no longer has: its state file "
+                        "is older than that, so there is no result to take",
+                        slot->steps.name);
+        tc_agent_say_leave(agent, (uint32_t)slot->number);
+        return false;
+    }
     if (!slot->steps.holds(slot->steps.context, agent->p)) {
         tc_agent_finish(agent, slot, TC_AGENT_NO_SLATER,
                         "the cloud moves the result to a point that is not the Slater point of agent %.100s or not in "
@@ -383,6 +407,8 @@ static bool turn_to_average(tc_agent *agent, tc_agent_slot *slot, const tc_answe
 static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
     tc_agent_record *record = &slot->record;
     size_t size = slot->steps.states * sizeof(double);
+    if (answer->round > record->answered + 1 && answer->round > record->unknown)
+        forget_average(slot, answer->round);
     bool goes_on = is_move(record, answer->round)          ? move_result(agent, slot, answer)
                    : ends_averaging(record, answer->round) ? turn_to_average(agent, slot, answer)
                                                            : step_from(agent, slot, answer);
@@ -435,8 +461,8 @@ static void skip(tc_agent *agent, tc_agent_slot *slot, uint64_t round) {
     }
     if (round <= slot->record.answered)
         return;
-    if (ends_averaging(&slot->record, round))
-        memcpy(slot->record.x, slot->record.average, slot->steps.states * sizeof(double));
+    if (round > slot->record.unknown)
+        forget_average(slot, round);
     slot->record.answered = round;
     slot->is_saved = false;
     say_state(agent, slot);
