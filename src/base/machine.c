@@ -1,4 +1,4 @@
-/* Which processors a process may use is not in POSIX, nor is the beginning of writing. */
+/* Which processors a process may use is not in POSIX, nor are large pages and the beginning of writing. */
 #define _GNU_SOURCE
 #include "base/machine.h"
 
@@ -7,6 +7,8 @@
 #include <fenv.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -84,6 +86,18 @@ double tc_seconds(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void tc_prefer_large_pages(const void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)1 << 21, begin = (uintptr_t)memory, end = begin + bytes;
+    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page; /* whole ones inside */
+    if (first < last)
+        (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
 }
 
 void tc_begin_writing(int descriptor) {

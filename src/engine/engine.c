@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include "base/machine.h"
 #include "base/ranks/ranks.h"
 #include "engine/inside.h"
 #include "plan/placement/placement.h"
@@ -91,6 +92,8 @@ static void start_agents(tc_engine *engine) {
     size_t count = engine->model->state_count;
     engine->x = TC_NEW(engine->arena, double, count);
     engine->next_x = TC_NEW(engine->arena, double, count);
+    tc_prefer_large_pages(engine->x, count * sizeof *engine->x);
+    tc_prefer_large_pages(engine->next_x, count * sizeof *engine->next_x);
     engine->p = TC_NEW(engine->arena, double, engine->is_large ? 0 : count);
     tc_agents_start(engine->agents, engine->x);
 }

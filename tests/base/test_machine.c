@@ -4,6 +4,7 @@
 #include "support/cmocka.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void usual_arithmetic_is_no_fault(void **state) {
@@ -41,11 +42,29 @@ static void threads_have_their_makers_arithmetic(void **state) {
     assert_non_null(fault);
 }
 
+/* Wherever an array begins and ends, and however short it is. */
+static void large_pages_change_no_byte(void **state) {
+    (void)state;
+    enum { SIZE = 5 << 20 };
+    unsigned char *bytes = malloc(SIZE);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (unsigned char)(i % 251);
+    tc_prefer_large_pages(bytes, SIZE);
+    tc_prefer_large_pages(bytes + 13, SIZE - 29);
+    tc_prefer_large_pages(bytes + 13, 1);
+    tc_prefer_large_pages(NULL, 0);
+    for (size_t i = 0; i < SIZE; i++)
+        assert_int_equal(bytes[i], i % 251);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(usual_arithmetic_is_no_fault),
         cmocka_unit_test(other_arithmetic_is_found),
         cmocka_unit_test(threads_have_their_makers_arithmetic),
+        cmocka_unit_test(large_pages_change_no_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

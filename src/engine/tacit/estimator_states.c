@@ -1,6 +1,8 @@
 /* The structure of an estimator over states: which rows the bodies, slopes and curvatures of a family are made of. */
 #include "engine/tacit/estimator_inside.h"
 
+#include "base/machine.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -471,8 +473,11 @@ static void build_family(const tc_estimator_builder *b, size_t f) {
     add_fixed(b, of, &lists);
     if (!of->has_rows)
         return;
-    of->y = TC_NEW(b->arena, double, of->family->dim * of->family->count);
-    of->r = TC_NEW(b->arena, double, of->family->dim * of->family->count);
+    size_t count = of->family->dim * of->family->count;
+    of->y = TC_NEW(b->arena, double, count);
+    of->r = TC_NEW(b->arena, double, count);
+    tc_prefer_large_pages(of->y, count * sizeof *of->y);
+    tc_prefer_large_pages(of->r, count * sizeof *of->r);
     of->partials = TC_NEW(b->arena, double, of->block_count * of->total_count);
 }
 

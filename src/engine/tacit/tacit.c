@@ -16,6 +16,7 @@
  *
  * A round that fails must leave the averages as they were. So x(k) goes into them when it is about to be overwritten,
  * by x(k+2) or when the result is asked for; until then nothing of round k is lost. */
+#include "base/machine.h"
 #include "base/ranks/ranks.h"
 #include "base/simd.h"
 #include "engine/agent_half.h"
@@ -272,6 +273,7 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
     if (engine->agents == NULL)
         return made;
     made->average = TC_NEW(arena, double, model->state_count);
+    tc_prefer_large_pages(made->average, model->state_count * sizeof *made->average);
     if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
         made->proximal = tc_proximal_new(arena, engine->agents, derivatives, scales);
     if (made->proximal != NULL && engine->plan->adjacency == TC_ADJACENCY_DATA)
