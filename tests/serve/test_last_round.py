@@ -56,7 +56,7 @@ class LastRound(unittest.TestCase):
             with self.subTest(older=older), Parties(TOWN, options=["--feasible", "always"]) as parties:
                 parties.start_cloud(seed=7)
                 parties.start_agents("ac", trace=False)
-                pacer = wire.RawAgent("b", start=1.0)
+                pacer = wire.RawAgent("b", start=1.0, highest=2)
                 pacer.open(parties.port, parties.key_folders["b"])
                 pacer.enrol()
                 pacer.run(10)

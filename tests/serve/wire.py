@@ -332,9 +332,9 @@ class RawAgent:
 
     move(name, k, x, message) gives x(k+1); the default stays where it is. What it must keep over connections is here."""
 
-    def __init__(self, names, states=1, start=0.0, book=None, move=None, slater=YES):
+    def __init__(self, names, states=1, start=0.0, book=None, move=None, slater=YES, highest=1):
         self.names = [names] if isinstance(names, str) else list(names)
-        self.states, self.book, self.slater = states, book or Book(), slater
+        self.states, self.book, self.slater, self.highest = states, book or Book(), slater, highest
         self.move = move or (lambda name, k, x, message: x)
         self.x = {name: [float(start)] * states for name in self.names}
         self.answered = {name: 0 for name in self.names}
@@ -343,7 +343,7 @@ class RawAgent:
     def open(self, port, keys=None, **more):
         self.close()
         self.link = Link(connect(port, keys, **more))
-        self.link.send(hello())
+        self.link.send(hello(highest=self.highest))
         self.welcome = self.link.expect(WELCOME)
         return self.welcome
 
