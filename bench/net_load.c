@@ -131,7 +131,7 @@ static void name_of(const load *l, const connection *c, uint32_t slot, char name
 
 static void on_enrolled(load *l, connection *c, const unsigned char *bytes, size_t size) {
     (void)c;
-    if (size < TC_ENROLLED_SIZE || bytes[4] != TC_MESSAGE_ENROLLED)
+    if (size < tc_enrolled_size(&(tc_enrolled){0}) || bytes[4] != TC_MESSAGE_ENROLLED)
         fail("an agent was not enrolled");
     l->exponent = (int)(int32_t)tc_get_u32(bytes + TC_FRAME_HEADER + 4);
     l->finished++;
@@ -264,7 +264,7 @@ static void enrol(load *l, size_t first, size_t count) {
     for (size_t i = 0; i < count; i++)
         say_hello(&l->all[first + i]);
     await(l, count);
-    l->awaited = (size_t)l->slots * TC_ENROLLED_SIZE;
+    l->awaited = (size_t)l->slots * tc_enrolled_size(&(tc_enrolled){0});
     l->whole = on_enrolled;
     for (size_t i = 0; i < count; i++)
         say_enrol(l, &l->all[first + i]);

@@ -47,7 +47,7 @@ static void warn_of_radius(tc_planner *p) {
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
+    if ((plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL) && plan->delta > 1e-5)
         tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
                      plan->delta);
     if (tc_delta_is_large(plan))

@@ -285,7 +285,9 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     layout->lattice = TC_NEW(p->arena, tc_lattice, 1);
     p->sensitivity->map = layout->map;
     p->sensitivity->lattice = NULL;
-    p->sensitivity->caps = tc_planned_caps(p, tc_first_state_exponent(p));
+    /* Of a last round the lattice of states is decided, and public sets are enforced on it. */
+    int exponent = p->state_exponent != NULL ? *p->state_exponent : tc_first_state_exponent(p);
+    p->sensitivity->caps = tc_planned_caps(p, exponent);
     p->sensitivity->extras_only = false;
     p->reach = tc_reaches(p->arena, p->plan, 0);
     tc_sensitivity_prepare(p->sensitivity);
@@ -311,8 +313,7 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
                             .most_moved = facts.most_moved,
                             .slope = facts.slope,
                             .whole_agents = agent,
-                            .state_exponent =
-                                p->state_exponent != NULL ? *p->state_exponent : tc_first_state_exponent(p)};
+                            .state_exponent = exponent};
     bool decided = p->state_exponent != NULL, either = p->plan->distances != NULL;
     for (int i = 0; i < (either ? 2 : 1) * TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
         layout->problem = try_lattice(p, layout, lattices, &wish, &relative, least_factor);

@@ -282,7 +282,7 @@ class Postgres(unittest.TestCase):
         values = {name: f"'\\x{bytes(value).hex()}'" if isinstance(value, bytes) else repr(value) for name, value in row.items()
                   if name not in ("id", "format")}
         self.sql("UPDATE tacit_journal SET format = 1, " + ", ".join(f"{name} = {value}" for name, value in values.items()))
-        self.expect_refused(self.start(), 2, "it was begun without a key", "go on without --journal-key")
+        self.expect_refused(self.start(), 2, "it is not sealed", "go on without --journal-key")
         cloud = self.start(key=None)
         self.start_agents(book=wire.Book())
         self.assertEqual(cloud.wait(), 0, cloud.err)

@@ -259,8 +259,8 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
     double last = margin->facts->rounds;
     if (margin->facts->margin.kind != TC_MARGIN_AUTO || !((double)k <= UNTIL * last))
         return;
-    double done = weight_sum((double)k) / weight_sum(last),
-           extra = margin->facts->moves || margin->facts->certain ? EXTRA : EXTRA_ALONE;
+    bool moves = margin->facts->moves || margin->facts->certain;
+    double done = weight_sum((double)k) / weight_sum(last), extra = moves ? EXTRA : EXTRA_ALONE;
     for (size_t j = 0; j < margin->count; j++) {
         if (margin->constraints[j].is_equality)
             continue;
@@ -268,7 +268,7 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
         double needed = (1 + extra) * room(&seen, margin->above.last, last),
                most = MOST_SLACKS * margin->facts->slack[j];
         double wanted = (needed + done * seen.level) / (1 - done) / rows->inverse_S[j];
-        bool is_futile = margin->facts->moves && needed / rows->inverse_S[j] > most; /* the move does it alone */
+        bool is_futile = moves && needed / rows->inverse_S[j] > most; /* the move does it alone */
         margins[j] = is_futile ? 0 : fmax(0, wanted > most ? most : wanted);
     }
 }
@@ -306,6 +306,10 @@ static void move_result(tc_margin *margin, const double *allowance) {
     for (size_t j = 0; j < margin->count; j++)
         if (!margin->constraints[j].is_equality && !facts->is_constant[j])
             t = fmax(t, tc_margin_least_move(bounds[j], slack_of(margin, allowance, j)));
+    for (size_t j = 0; t > 0 && t < 1 && j < margin->count; j++) /* a row that has less slack than rounding */
+        if (!margin->constraints[j].is_equality && !facts->is_constant[j] &&
+            moved_bound(bounds[j], t, -slack_of(margin, allowance, j)) > 0)
+            t = 1;
     for (size_t j = 0; t > 0 && j < margin->count; j++) {
         bool is_equality = margin->constraints[j].is_equality;
         double at_point = is_equality ? facts->slater_off[j] : -facts->slack[j];

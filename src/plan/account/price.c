@@ -26,10 +26,31 @@ tc_run_price tc_price_of_run(const tc_plan *plan) {
     return price;
 }
 
+/* The price, epsilon or gdp, up to which the plan is judged: that of epsilon 1. Noise of bounded support does not hide
+ * that much at any price: what lies k planned distances apart costs more delta too, and k has an end. */
+static double judged_at(const tc_plan *plan, double paid) {
+    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_gdp(1, TC_JUDGING_DELTA) : 1;
+    if (plan->last == NULL || !(paid < at_one))
+        return at_one;
+    double most = fmax(TC_JUDGING_DELTA, tc_delta_of_bounds(plan)), k = 1, end = at_one / paid;
+    for (int i = 0; i < 60; i++) {
+        double next = k + (end - k) / 2;
+        bool fits =
+            tc_bounded_delta(plan->mechanism, next * plan->last->price, plan->last->rows, plan->last->cut) <= most;
+        *(fits ? &k : &end) = next;
+    }
+    return k * paid;
+}
+
+static double paid_by_all(const tc_plan *plan) {
+    tc_run_price price = tc_price_of_run(plan);
+    return plan->mechanism == TC_MECHANISM_GAUSSIAN ? price.gdp : price.epsilon;
+}
+
 double tc_hidden_share(const tc_plan *plan) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return NAN;
-    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_gdp(1, TC_JUDGING_DELTA) : 1;
+    double at_one = judged_at(plan, paid_by_all(plan));
     if (plan->message_price <= at_one)
         return INFINITY;
     return plan->range_price > 0 ? nextafter(at_one / plan->range_price, 0) : INFINITY;
@@ -72,10 +93,7 @@ static double least_data_share(const tc_model *model) {
 }
 
 double tc_lasting_share(const tc_plan *plan) {
-    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    double at_one = gaussian ? tc_gaussian_gdp(1, TC_JUDGING_DELTA) : 1;
-    tc_run_price price = tc_price_of_run(plan);
-    double paid = gaussian ? price.gdp : price.epsilon;
+    double paid = paid_by_all(plan), at_one = judged_at(plan, paid);
     if (plan->adjacency == TC_ADJACENCY_DATA)
         return paid > 0 ? least_data_share(plan->model) * (at_one / paid) : (double)INFINITY;
     return plan->agent_price > 0 ? at_one / plan->agent_price : (double)INFINITY;
@@ -84,8 +102,8 @@ double tc_lasting_share(const tc_plan *plan) {
 /* The largest epsilon that any observer pays; for Gaussian noise at TC_JUDGING_DELTA. */
 static double judged_epsilon(const tc_plan *plan) {
     tc_run_price price = tc_price_of_run(plan);
-    if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA)
-        return price.epsilon;
+    if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA || plan->last != NULL)
+        return price.epsilon; /* bounds of noise cost a delta of their own, whatever epsilon is asked for */
     return price.gdp == 0 ? 0 : tc_gaussian_epsilon(price.gdp, TC_JUDGING_DELTA);
 }
 

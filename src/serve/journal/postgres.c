@@ -54,8 +54,10 @@ static const char *find_key_trouble(tc_journal_key *key, uint64_t format, tc_jou
     unsigned char own[TC_KEY_NAME];
     _Static_assert(TC_KEY_NAME == 16, "HELD asks for as many bytes");
     if (format == IN_THE_CLEAR && key != NULL)
-        return "it was begun without a key, and the database can read it: go on without --journal-key, or begin "
-               "another run with --new-run";
+        return "it is not sealed. Either it was begun without a key, or whoever runs the database has put it there: "
+               "then "
+               "what it says is not this cloud's. Begin another run with --new-run; only if you know that it was begun "
+               "without a key, go on without --journal-key";
     if (format == SEALED && key == NULL)
         return "it is sealed: start with --journal-key FILE, the key that its run was begun with";
     if (format != SEALED || run_id.size != TC_RUN_ID || name.size != TC_KEY_NAME)
