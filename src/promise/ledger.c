@@ -67,7 +67,7 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .agent = sound ? plan->agent_price : (double)INFINITY,
         .rounds = plan->rounds,
         .agents = (double)plan->model->agent_count,
-        .is_priced = sound,
+        .is_priced = sound && plan->last == NULL, /* noise with bounds: there is no rule for sums of such runs */
         .file_unit = file_unit(arena, plan),
     };
 }

@@ -190,6 +190,46 @@ static void refuse(planned *p, tc_plan_options options, const char *words) {
     assert_true(plan->refusal_is_usage);
 }
 
+/* Many rounds with noise on states make the lattice of states coarse, and the cloud enforces a public set on it: sum <=
+ * 0.5
+ * + 2 h for each of 24 states. One agent can do so much in the last round too. */
+static void a_public_set_is_priced_on_the_lattice_where_it_is_enforced(void **state) {
+    (void)state;
+    planned p = planned_problem("cap", "agents home[i in 1..40] {\n state p[24] in [0, 2]\n public set sum(p) <= 0.5\n"
+                                       " private minimize sumsq(p - 1)\n gap 30\n slater p = 0.01\n}\n"
+                                       "constraint all: sum(home: sum(p)) <= 15\nschedule { rounds 100 }\n");
+    tc_plan_options options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_AGENT, NAN);
+    options.placement = TC_PLACEMENT_STATES;
+    options.epsilon = 0.05;
+    options.rounds = 1e8;
+    const tc_plan *plan = planned_plan(&p, &options);
+    assert_null(plan->problem);
+    double h = ldexp(1, plan->state_exponent);
+    assert_true(h > 1e-3);
+    assert_true(plan->last->plan->channels[0].sensitivity >= 0.5 + 24 * 2 * h);
+    planned_end(&p);
+}
+
+/* Noise with bounds hides what was planned, and not a thousand times as much at a thousand times the epsilon. */
+static void a_tiny_distance_at_a_tiny_price_is_not_called_private(void **state) {
+    (void)state;
+    planned p =
+        planned_problem("homes", "agents home[i in 1..40] {\n state p[6] in [0, 2]\n private minimize sumsq(p - 1)\n"
+                                 " gap 30\n slater p = 0.5\n}\nconstraint feeder[t in 1..6]: sum(home: p[t]) <= 30\n"
+                                 "schedule { rounds 100 }\n");
+    tc_plan_options options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, 1e-5);
+    options.epsilon = 1e-5;
+    options.rounds = 100;
+    const tc_plan *plan = planned_plan(&p, &options);
+    assert_null(plan->problem);
+    assert_true(tc_hidden_share(plan) < 1e-3);
+    options.certain = false;
+    options.delta = 0;
+    double without = tc_hidden_share(planned_plan(&p, &options));
+    assert_true(without > 1e-2);
+    planned_end(&p);
+}
+
 static void what_is_not_proved_is_refused_by_name(void **state) {
     (void)state;
     planned p = planned_problem(EXAMPLE("paper"), NULL);
@@ -223,6 +263,8 @@ int main(void) {
         cmocka_unit_test(values_are_as_near_as_the_allowance_says),
         cmocka_unit_test(shares_of_the_price),
         cmocka_unit_test(plans_without_it_have_nothing_of_it),
+        cmocka_unit_test(a_public_set_is_priced_on_the_lattice_where_it_is_enforced),
+        cmocka_unit_test(a_tiny_distance_at_a_tiny_price_is_not_called_private),
         cmocka_unit_test(what_is_not_proved_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

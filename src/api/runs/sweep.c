@@ -172,6 +172,7 @@ static tc_status make_plans(sweep_job *job, const tc_plan **plans, const tc_taci
         return TC_OK;
     wanted = job->call->wishes.plan;
     wanted.mechanism = TC_MECHANISM_NONE;
+    wanted.certain = false;
     wanted.seeded = true;
     tc_status status = make_plan(job, &wanted, noise_free);
     if (status == TC_OK)

@@ -339,6 +339,14 @@ static void warn_of_widths(warner *w) {
                                 apart,
                                 has_none ? "with protected data all states have the same steps"
                                          : "members of one family have the same steps"));
+    double scaled = tc_widths_apart(w->model, NULL);
+    if (w->facts->scales != NULL && scaled > UNLIKE_WIDTHS)
+        warn(w, tc_arena_format(
+                    w->arena,
+                    "the widest public box is %.3g times the narrowest, and steps follow the widths: a state in "
+                    "a narrow box is slow where moving it through its whole box is worth far less to its agent than "
+                    "the same is in a wide box",
+                    scaled));
 }
 
 static int increasing(const void *a, const void *b) {

@@ -29,12 +29,21 @@ const char *tc_agent_condition_name(tc_agent_condition condition) {
 
 /* ---- Making ---- */
 
+/* What a device's function returns may be off by a little. What is sent is inside, so the average must be of that. */
+void tc_agent_into_box(const tc_agent_slot *slot, double *x) {
+    for (size_t i = 0; slot->steps.lower != NULL && i < slot->steps.states; i++) {
+        double lower = slot->steps.lower[i], upper = slot->steps.upper[i];
+        x[i] = x[i] < lower ? lower : x[i] > upper ? upper : x[i];
+    }
+}
+
 bool tc_agent_reset(tc_agent_slot *slot) {
     tc_agent_record *record = &slot->record;
     *record = (tc_agent_record){.saves = record->saves, .x = record->x, .average = record->average};
     slot->is_saved = slot->has_used = false;
     if (!slot->steps.start(slot->steps.context, record->x))
         return false;
+    tc_agent_into_box(slot, record->x);
     memcpy(record->average, record->x, slot->steps.states * sizeof(double));
     return true;
 }

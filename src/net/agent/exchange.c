@@ -84,7 +84,7 @@ static void say_state(tc_agent *agent, tc_agent_slot *slot) {
     if (record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds && record->unknown > 0) {
         tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
                         "agent %.60s does not know what the cloud used of it up to round %llu, so it has no average of "
-                        "all rounds, and sends none: the promise of --feasible always covers no other",
+                        "all rounds, and sends none: the promise of --feasible always covers no other. Begin a new run",
                         slot->steps.name, (unsigned long long)record->unknown);
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return;
@@ -366,6 +366,7 @@ static bool step_from(tc_agent *agent, tc_agent_slot *slot, const tc_answer *ans
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return false;
     }
+    tc_agent_into_box(slot, agent->next);
     average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
     return true;
 }
@@ -407,7 +408,8 @@ static bool turn_to_average(tc_agent *agent, tc_agent_slot *slot, const tc_answe
 static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
     tc_agent_record *record = &slot->record;
     size_t size = slot->steps.states * sizeof(double);
-    if (answer->round > record->answered + 1 && answer->round > record->unknown)
+    bool was_moved = (answer->flags & TC_ANSWER_CLAMPED) != 0; /* the cloud had another state than this agent */
+    if ((was_moved || answer->round > record->answered + 1) && answer->round > record->unknown)
         forget_average(slot, answer->round);
     bool goes_on = is_move(record, answer->round)          ? move_result(agent, slot, answer)
                    : ends_averaging(record, answer->round) ? turn_to_average(agent, slot, answer)

@@ -72,6 +72,7 @@ void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition ho
 void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *format, ...) TC_PRINTF(3, 4);
 /* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot);
+void tc_agent_into_box(const tc_agent_slot *slot, double *x);
 void tc_agent_name_run(tc_agent_slot *slot); /* fills slot->run */
 /* Hands x(1) to settings.moved. */
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot);
