@@ -52,8 +52,8 @@ enum {
     [TC_PRIVACY_DELTA] = {.name = "delta",                                                                             \
                           .type = TC_OPTION_STRING,                                                                    \
                           .argument = "D",                                                                             \
-                          .text = "The probability with which Gaussian noise may fail to keep epsilon: above 0 and "   \
-                                  "below 1. Laplace noise has none, unless --feasible asks for it."},                  \
+                          .text = "The probability with which noise may fail to keep epsilon: above 0 and below 1. "   \
+                                  "Gaussian noise needs one; Laplace noise by itself does not."},                      \
     [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
                            .type = TC_OPTION_INT,                                                                      \
                            .argument = "T",                                                                            \
@@ -89,7 +89,8 @@ enum {
                                .text =                                                                                 \
                                    "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
                                    "violates them less. auto takes what should leave no constraint violated with "     \
-                                   "probability 0.95; auto:P with probability P, above 0.5 and below 1."},             \
+                                   "probability 0.95; auto:P with probability P, above 0.5 and below 1. Where a "      \
+                                   "Slater point is declared, auto ends with a move of the result towards it."},       \
         [TC_PRIVACY_FEASIBLE] = {.name = "feasible",                                                                   \
                                  .type = TC_OPTION_STRING,                                                             \
                                  .argument = "F",                                                                      \
@@ -97,8 +98,9 @@ enum {
                                      "Method tacit: always has one more round, in which agents send their averages "   \
                                      "and constraints are released there with noise of bounded support; then the "     \
                                      "result is moved towards the Slater point until all constraints hold with "       \
-                                     "certainty. It needs a delta, also with Laplace noise. In the units agent and "   \
-                                     "data it has a share of epsilon; always:S sets that share."},                     \
+                                     "certainty. It needs a delta, also with Laplace noise. It has a share of the "    \
+                                     "price, that is of epsilon, or of mu^2 with Gaussian noise; always:S sets that "  \
+                                     "share."},                                                                        \
         [TC_PRIVACY_PLACEMENT] =                                                                                       \
             {.name = "placement",                                                                                      \
              .type = TC_OPTION_CHOICE,                                                                                 \
