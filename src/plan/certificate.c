@@ -269,7 +269,7 @@ static void write_model(tc_arena *arena, const tc_plan *plan, const tc_derivativ
 
 const char *tc_certificate_problem(const tc_plan *plan) {
     if (plan->problem == NULL && plan->last != NULL)
-        return "there is no certificate yet of a plan with --feasible always: its form has no last round";
+        return TC_NO_CERTIFICATE_OF_LAST;
     if (plan->problem != NULL)
         return "there is no plan";
     if (plan->mechanism == TC_MECHANISM_NONE)

@@ -107,7 +107,7 @@ static const char *why_not(const tc_planner *p) {
                "--delta 1e-6";
     if (plan->hold_cap > 0)
         return "--feasible always needs every agent's own average: it does not go with messages that are used again "
-               "(--hold)";
+               "(--on-late hold)";
     if (!isnan(p->options->last_share) && !(p->options->last_share > 0 && p->options->last_share < 1))
         return "the share of the last round lies strictly between 0 and 1";
     for (size_t f = 0; f < p->model->family_count; f++) {

@@ -87,6 +87,8 @@ class Feasible(unittest.TestCase):
                 (("run", num, "--mechanism", "none", "--rounds", 100, "--feasible", "always"), "--mechanism none"),
                 (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--ledger",
                   f"{folder}/ledger"), "a ledger or a budget"),
+                (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--on-late", "hold",
+                  "--most-holds", 1), "used again (--on-late hold)"),
                 (("audit", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "samples the rounds"),
                 (("bound", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "--feasible"),
             ):
@@ -98,10 +100,12 @@ class Feasible(unittest.TestCase):
     def test_there_is_no_certificate(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "certificate"
-            done = tacit("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "gaussian", "--feasible", "always",
-                         "--certificate", path)
-            self.assertIn("there is no certificate yet", done.stderr)
-            self.assertFalse(path.exists())
+            for form in ((), ("--json",)):
+                done = tacit("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "gaussian", "--feasible", "always",
+                             "--certificate", path, *form)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("there is no certificate yet", done.stderr)
+                self.assertFalse(path.exists())
 
 
 if __name__ == "__main__":
