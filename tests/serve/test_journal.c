@@ -220,6 +220,7 @@ static void another_plans_journal_is_refused(void **state) {
     o = open_with(settings_here(), OTHER_PLAN);
     assert_int_equal(o.status, TC_BAD_USAGE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "another plan"));
+    assert_non_null(strstr(tc_buffer_text(&o.messages), "--feasible, --placement, --calibration, --constants"));
     tc_arena_free(o.arena);
 }
 

@@ -129,8 +129,9 @@ tc_status tc_journal_check_owner(tc_journal *journal, const tc_journal_run *want
             tc_arena_format(journal->arena,
                             "it belongs to a run of another plan, whose hash is %s, and the file and the "
                             "options make %s: --rounds, --epsilon, --delta, --adjacency, --mechanism, "
-                            "--method, --on-late or --most-holds may differ, or the file's budget, boxes, "
-                            "constraints, or what it says of these options",
+                            "--method, --feasible, --placement, --calibration, --constants, --on-late or "
+                            "--most-holds may differ, or the file's budget, boxes, constraints, or what it "
+                            "says of these options",
                             tc_hexadecimal_new(journal->arena, journal->run.plan_hash, TC_HASH),
                             tc_hexadecimal_new(journal->arena, wanted->plan_hash, TC_HASH)),
             messages);
