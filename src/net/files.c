@@ -70,7 +70,7 @@ tc_status tc_private_file_write(tc_arena *arena, const char *path, const void *b
                                 tc_buffer *messages) {
     char *beside = tc_arena_format(arena, "%s.new", path);
     if (!write_beside(beside, bytes, size))
-        return complain(messages, TC_CANNOT_WRITE, "write", beside);
+        return complain(messages, TC_CANNOT_WRITE, "write", path);
     if (rename(beside, path) == 0 && sync_folder_of(arena, path))
         return TC_OK;
     tc_status status = complain(messages, TC_CANNOT_WRITE, "write", path);

@@ -30,7 +30,11 @@ class Keys(unittest.TestCase):
 
     def test_the_key_of_a_journal_is_random_private_and_never_overwritten(self):
         files = [pathlib.Path(self.place.name, name) for name in ("one", "two")]
-        self.assertEqual(tacit("keys", "journal", files[0]).returncode, 0)
+        done = tacit("keys", "journal", files[0])
+        self.assertEqual(done.returncode, 0)
+        first, second = done.stdout.splitlines()
+        self.assertEqual(first, f"{files[0]}: made")
+        self.assertLessEqual(len(second), 80)
         self.assertEqual(json.loads(tacit("keys", "journal", files[1], "--json").stdout)["file"], str(files[1]))
         texts = [file.read_text() for file in files]
         self.assertNotEqual(*texts)
@@ -41,6 +45,8 @@ class Keys(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("exists already", done.stderr)
         self.assertEqual(files[0].read_text(), texts[0])
+        nowhere = pathlib.Path(self.place.name, "nowhere", "key")
+        self.assertIn(f"'{nowhere}'", tacit("keys", "journal", nowhere).stderr)
 
     def test_pythons_tls_takes_the_files_as_they_are(self):
         tacit("keys", "init", self.keys)

@@ -121,6 +121,9 @@ static void what_is_no_key_or_open_to_others_is_refused_by_name(void **state) {
     expect(d, TC_BAD_USAGE, "64 hexadecimal digits");
     assert_int_equal(unlink(d->path), 0);
     expect(d, TC_CANNOT_READ, d->path);
+    assert_int_equal(mkdir(d->path, 0700), 0);
+    expect(d, TC_BAD_USAGE, "is a folder, not a file");
+    assert_int_equal(rmdir(d->path), 0);
 }
 
 /* ---- a sealed round ---- */

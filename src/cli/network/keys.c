@@ -123,9 +123,7 @@ static tc_status make_journal_key(tc_cli *cli, const tc_arguments *arguments, tc
         tc_json_close_object(&json);
     } else {
         tc_buffer_printf(&cli->output,
-                         "%s: made; give it to all clouds of a run (serve --journal-key), and to nobody "
-                         "else\n",
-                         path);
+                         "%s: made\nGive it to all clouds of a run (serve --journal-key), and to nobody else.\n", path);
     }
     return TC_OK;
 }

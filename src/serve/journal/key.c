@@ -82,8 +82,11 @@ static ssize_t read_bytes(const char *path, unsigned char *bytes, size_t room) {
 static void free_cipher(void *cipher) { EVP_CIPHER_CTX_free(cipher); }
 
 tc_status tc_journal_key_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_journal_key **result) {
+    struct stat found;
     bool is_open = false;
     *result = NULL;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return refuse(messages, path, "is a folder, not a file: `tacit keys journal FILE` makes one");
     tc_status status = tc_private_file_is_open(path, messages, &is_open);
     if (status != TC_OK)
         return status;
