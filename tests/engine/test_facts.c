@@ -256,15 +256,15 @@ static void multipliers_that_noise_hides_are_warned_of(void **state) {
     expect_warnings(
         WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_LAPLACE, 2000, 1,
         (const char *const[]){"0.42 of X, the size of the public boxes, and from 0.3 on multipliers are "
-                              "usually off by half of their length or more; more rounds or a larger epsilon "
-                              "help, and so does a unit of adjacency that asks for less "
-                              "noise, and so do more agents whose limits grow alike"});
+                              "usually off by half of their length or more; more rounds, a larger epsilon "
+                              "or a unit of adjacency that asks for less noise help. More agents whose limits "
+                              "grow alike help too"});
     expect_warnings(WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_LAPLACE, 20000, 0, NULL);
     expect_warnings(WIDE_ROWS("0.1", "one 1"), TC_MECHANISM_NONE, 2000, 0, NULL);
     expect_warnings(WIDE_ROWS("300", "agent"), TC_MECHANISM_GAUSSIAN, 2000, 1,
                     (const char *const[]){"more rounds do not help, since all of them are hidden together, and about "
                                           "200 are enough for the method; a larger epsilon or a unit of adjacency that "
-                                          "asks for less noise (data, or one:B) does, and so do more agents"});
+                                          "asks for less noise (data, or one:B) does. More agents"});
 }
 
 #define PLANTS "agents a[i in 1..10] {\n state p in [0, 10]\n private minimize p^2\n gap 100;  slater p = 5\n}\n"

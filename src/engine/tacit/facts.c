@@ -23,9 +23,11 @@ static bool load_declared(const tc_model *model, double *x) {
 }
 
 /* Rounded down; NAN everywhere where the point is missing or does not satisfy every inequality strictly, and NAN of
- * equalities, which have none. Constant inequalities have no slack that counts: INFINITY. */
-static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                       const bool *is_constant, double *slack, double *off) {
+ * equalities, which have none. Constant inequalities have no slack that counts: INFINITY. Returns the name of the first
+ * inequality that the point is not shown to satisfy strictly; NULL where there is none, or no point. */
+static const char *find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                              const bool *is_constant, double *slack, double *off) {
+    const char *loose = NULL;
     size_t m = model->constraint_count;
     for (size_t j = 0; j < m; j++)
         slack[j] = NAN;
@@ -34,16 +36,17 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
     if (m > 0 && load_declared(model, x)) {
         tc_interval *g = TC_NEW(arena, tc_interval, m);
         tc_constraint_values(tc_streams_new(arena, model, derivatives, NULL), x, g);
-        bool is_strict = true;
-        for (size_t j = 0; j < m; j++)
-            is_strict = is_strict && (model->constraints[j].is_equality ||
-                                      (is_constant[j] ? g[j].hi <= 0 : g[j].hi < 0 && isfinite(g[j].hi)));
-        for (size_t j = 0; is_strict && j < m; j++) {
+        for (size_t j = 0; loose == NULL && j < m; j++)
+            if (!model->constraints[j].is_equality &&
+                !(is_constant[j] ? g[j].hi <= 0 : g[j].hi < 0 && isfinite(g[j].hi)))
+                loose = model->constraints[j].name;
+        for (size_t j = 0; loose == NULL && j < m; j++) {
             slack[j] = model->constraints[j].is_equality ? (double)NAN : is_constant[j] ? INFINITY : -g[j].hi;
             off[j] = model->constraints[j].is_equality ? fmax(fabs(g[j].lo), fabs(g[j].hi)) : 0;
         }
     }
     tc_arena_rewind(arena, mark);
+    return loose;
 }
 
 /* ---- scales and radius ------------------------------------------------------------------------------------------- */
@@ -271,7 +274,7 @@ static void warn_of_shared_rounds(warner *w) {
 static const char *drowning_helps(const warner *w) {
     const char *smaller = w->plan->adjacency == TC_ADJACENCY_AGENT ? " (data, or one:B)" : "";
     if (!hides_agents(w))
-        return "more rounds or a larger epsilon help, and so does a unit of adjacency that asks for less noise";
+        return "more rounds, a larger epsilon or a unit of adjacency that asks for less noise help";
     if (w->plan->mechanism == TC_MECHANISM_LAPLACE)
         return tc_arena_format(
             w->arena,
@@ -321,7 +324,7 @@ static bool warn_of_prices(warner *w) {
          tc_arena_format(w->arena,
                          "the multipliers cannot be known: averaged over all rounds, the noise is %.2g of X, the size "
                          "of the public boxes, and from %g on multipliers are usually off by half of their length "
-                         "or more; %s, and so do more agents whose limits grow alike",
+                         "or more; %s. More agents whose limits grow alike help too",
                          part, PRICES_LOST, drowning_helps(w)));
     return true;
 }
@@ -490,11 +493,14 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                              .certain = plan->last != NULL,
                              .margin = margin};
     find_scales(arena, raw_scales(arena, plan, model, derivatives, scales), model->constraint_count, made);
-    find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
+    const char *loose = find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
     made->moves = ends_with_a_move(model, made);
-    *why = made->certain && lacks_slacks(model, made)
-               ? "--feasible always moves the result towards the public Slater point, and that is not shown to satisfy "
-                 "every inequality strictly"
+    *why = made->certain && loose != NULL
+               ? tc_arena_format(arena,
+                                 "--feasible always moves the result towards the declared Slater point, and that is "
+                                 "not shown to satisfy constraint %s strictly: declare one that satisfies every "
+                                 "inequality with room to spare",
+                                 loose)
                : check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;
