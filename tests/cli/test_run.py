@@ -325,7 +325,7 @@ class Equalities(Written):
 
     def test_of_many_runs_as_many_as_stated_are_within_it(self):
         text = " ".join(tacit("run", self.dispatch, "--seeds", "20").stdout.split())
-        kept = re.search(r"(\d+) of 20 results keep every equality to within the tolerance that what was released gives it, for "
+        kept = re.search(r"(\d+) of 20 results keep every equality to within the tolerance that what was released gives it, with "
                          r"probability 0.95", text)
         self.assertGreaterEqual(int(kept[1]), 14)  # fewer: one choice of seeds in 10^4
         alone = self.problem(DISPATCH.replace("constraint line: gen[1].p + gen[2].p <= 16\n", ""), "alone.tacit")

@@ -365,8 +365,11 @@ static void text_single(const tc_run_output *output, bool full, tc_buffer *out) 
     const tc_record *record = output->records;
     if (tc_record_last(record) != NULL)
         text_comparison(output, tc_record_last(record), out);
+    const char *how = output->method == NULL         ? ""
+                      : record->feasibility.move > 0 ? ", averaged and moved"
+                                                     : ", averaged over them";
     tc_buffer_printf(out, "\nstates after %.0f round%s%s (%s)\n", (double)record->rounds, tc_plural(record->rounds),
-                     output->method != NULL ? ", averaged over them" : "", TC_NOT_RELEASED);
+                     how, TC_NOT_RELEASED);
     tc_point_states(model, record->x, full, out);
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);
@@ -410,37 +413,39 @@ static bool holds(const tc_model *model, const tc_record *record, const tc_row *
 static void text_feasible_runs(const tc_run_output *output, tc_buffer *out) {
     const tc_model *model = output->setup->model;
     size_t judged = 0, shown = 0, held = 0, kept = 0, within = 0, equalities = tc_equality_count(model);
-    double probability = 0;
+    const tc_feasibility *said = NULL;
     for (size_t i = 0; i < output->finished_count; i++) {
         const tc_record *record = &output->finished[i];
         const tc_row *last = tc_record_last(record);
         if (!(record->feasibility.probability > 0) || last == NULL)
             continue;
         bool all = holds(model, record, last, false);
-        probability = record->feasibility.probability;
+        said = &record->feasibility;
         judged++;
         held += all;
         shown += record->feasibility.shown;
         kept += record->feasibility.shown && all;
         within += holds(model, record, last, true);
     }
-    if (judged == 0)
+    if (said == NULL)
         return;
+    const char *surely =
+        said->is_certain ? "with certainty" : tc_arena_format(out->arena, "with probability %g", said->probability);
     tc_buffer_puts(out, "\n");
     if (equalities < model->constraint_count)
         tc_options_wrap(out,
                         tc_arena_format(out->arena,
-                                        "%zu of %zu results satisfy all %s. What was released shows it, with "
-                                        "probability %g, of %zu; of these %zu do.",
-                                        held, judged, equalities > 0 ? "inequalities" : "constraints", probability,
-                                        shown, kept),
+                                        "%zu of %zu results satisfy all %s. What was released shows it, %s, of %zu; "
+                                        "of these %zu do.",
+                                        held, judged, equalities > 0 ? "inequalities" : "constraints", surely, shown,
+                                        kept),
                         0);
     if (equalities > 0)
         tc_options_wrap(out,
                         tc_arena_format(out->arena,
                                         "%zu of %zu results keep every equality to within the tolerance that what was "
-                                        "released gives it, for probability %g.",
-                                        within, judged, probability),
+                                        "released gives it, %s.",
+                                        within, judged, surely),
                         0);
 }
 
