@@ -243,7 +243,7 @@ static void what_is_not_proved_is_refused_by_name(void **state) {
     refuse(&p, options, "--mechanism none");
     options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, 1);
     options.hold_cap = 2;
-    refuse(&p, options, "--hold");
+    refuse(&p, options, "--on-late hold");
     options = asked(TC_MECHANISM_LAPLACE, TC_ADJACENCY_AGENT, NAN);
     options.last_share = 1;
     refuse(&p, options, "between 0 and 1");
