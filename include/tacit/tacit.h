@@ -432,6 +432,8 @@ typedef struct tacit_run_facts {
     /* The same in words: "feeder[19] over by at most 33 of 2,020; all others hold, with probability 0.95"; and what is
      * true, which is not released. NULL where there is nothing to say, and of sweep. */
     const char *feasibility, *true_feasibility;
+    int feasible_certain; /* --feasible always: the bounds hold whatever the noise was */
+    double feasible_move; /* the result is moved this part of the way to the Slater point; NAN: it is not to be moved */
 } tacit_run_facts;
 TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_facts *facts);
 TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);

@@ -118,11 +118,18 @@ class OneRun:
     def feasible(self) -> Facts:
         """What released data alone show: with ``probability`` all g_j <= ``bounds[j]``, and of equalities |g_j|.
 
-        ``shown``: no bound of an inequality is above 0.
+        ``shown``: no bound of an inequality is above 0. ``certain``: the bounds hold whatever the noise was
+        (``feasible="always"``). ``move``: the part of the way to the Slater point that the result was moved; NaN where
+        none was to be.
         """
-        bounds = shared(self._call, self._facts.feasible_bounds, (self._facts.constraints,))
-        probability = float(self._facts.feasible_probability)
-        return Facts(probability=probability, shown=bool(self._facts.feasible_shown), bounds=bounds)
+        facts = self._facts
+        return Facts(
+            probability=float(facts.feasible_probability),
+            shown=bool(facts.feasible_shown),
+            certain=bool(facts.feasible_certain),
+            move=float(facts.feasible_move),
+            bounds=shared(self._call, facts.feasible_bounds, (facts.constraints,)),
+        )
 
     @property
     def feasibility(self) -> str | None:

@@ -209,6 +209,7 @@ static void what_a_run_is_compared_with_can_be_read(void **state) {
     assert_true(older.rounds == run_facts.rounds && older.feasibility == NULL && older.true_feasibility == NULL);
     assert_non_null(strstr(run_facts.feasibility, ", with probability 0.95"));
     assert_non_null(run_facts.true_feasibility);
+    assert_true(!run_facts.feasible_certain && isnan(run_facts.feasible_move));
     assert_int_equal(tacit_result_comparison(result, NULL), TACIT_BAD_USAGE);
     tacit_result_free(result);
     wishes.no_reference = 1;

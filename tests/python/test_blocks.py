@@ -182,6 +182,9 @@ def test_a_run_keeps_equalities_to_within_a_tolerance() -> None:
     run = build(limit=True).run(rounds=2000, seed=1)
     said = f"Released data show: balance off by at most {run.feasible.bounds[0]:.3g} of 2.5; the other one holds, with"
     assert said in run._repr_html_()
+    assert not run.feasible.certain and np.isnan(run.feasible.move)
+    run = build(limit=True).run(rounds=200, seed=1, feasible="always")
+    assert run.feasible.certain and run.feasible.shown and 0 <= run.feasible.move <= 1
 
 
 def test_a_slater_point_may_have_room_around_it() -> None:

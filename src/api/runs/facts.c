@@ -77,7 +77,10 @@ tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_
                                  .feasible_shown = record->feasibility.shown,
                                  .feasible_bounds = record->feasibility.bounds,
                                  .feasibility = words == NULL ? NULL : words->released_words[run],
-                                 .true_feasibility = words == NULL ? NULL : words->true_words[run]};
+                                 .true_feasibility = words == NULL ? NULL : words->true_words[run],
+                                 .feasible_certain = record->feasibility.is_certain,
+                                 .feasible_move =
+                                     record->feasibility.probability > 0 ? record->feasibility.move : (double)NAN};
     return tc_fill_sized(facts, offsetof(tacit_run_facts, feasibility), &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 
