@@ -58,7 +58,7 @@ static size_t control_from_cloud(const tc_frame *frame, unsigned char *again) {
         if (tc_enrolled_decode(frame, &enrolled) != TC_NOT_REFUSED)
             return 0;
         tc_enrolled_encode(&enrolled, again);
-        return TC_ENROLLED_SIZE;
+        return tc_enrolled_size(&enrolled);
     case TC_MESSAGE_NOTE:
         if (tc_note_decode(frame, &note) != TC_NOT_REFUSED)
             return 0;
