@@ -10,6 +10,7 @@
  * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
 #include "serve/link/link.h"
+#include "serve/link/sender.h"
 #include "net/tls/certificate.h"
 #include "net/message.h"
 #include "net/tls/tls.h"
@@ -58,6 +59,10 @@ typedef struct load {
     int exponent;
     void (*whole)(struct load *l, connection *c, const unsigned char *bytes,
                   size_t size); /* what was awaited is here */
+    tc_sender *sender;
+    tc_sending sendings[TC_SENDER_MOST]; /* encrypted requests that leave together */
+    unsigned char *sealed[TC_SENDER_MOST];
+    size_t sealed_count, sealed_room;
 } load;
 
 static unsigned char scratch[ROOM];
@@ -77,6 +82,25 @@ static void put(const connection *c, const unsigned char *bytes, size_t size) {
     size_t sent = 0;
     if (SSL_write_ex(c->ssl, bytes, size, &sent) != 1 || sent != size)
         fail("a request did not leave");
+}
+
+static void flush(load *l) {
+    tc_sender_send(l->sender, l->sendings, l->sealed_count);
+    for (size_t i = 0; i < l->sealed_count; i++)
+        if (l->sendings[i].sent != l->sendings[i].size)
+            fail("a request did not leave");
+    l->sealed_count = 0;
+}
+
+/* With the next ones, as the cloud sends its answers. */
+static void put_together(load *l, connection *c, const unsigned char *bytes, size_t size) {
+    tc_held held = {.bytes = l->sealed[l->sealed_count], .room = l->sealed_room};
+    c->socket.held = &held;
+    put(c, bytes, size);
+    c->socket.held = NULL;
+    l->sendings[l->sealed_count++] = (tc_sending){.descriptor = c->descriptor, .bytes = held.bytes, .size = held.size};
+    if (l->sealed_count == TC_SENDER_MOST)
+        flush(l);
 }
 
 /* ---- requests ---- */
@@ -102,6 +126,9 @@ static void prepare(load *l) {
         }
     }
     l->awaited = l->slots * (l->peer == REDIS ? 5 : tc_answer_size(l->states));
+    l->sealed_room = l->request_size + l->request_size / 16 + 256;
+    for (size_t i = 0; i < TC_SENDER_MOST; i++)
+        l->sealed[i] = TC_NEW(l->arena, unsigned char, l->sealed_room);
 }
 
 static void ask(load *l, connection *c) {
@@ -109,7 +136,7 @@ static void ask(load *l, connection *c) {
     if (l->peer != REDIS)
         for (uint32_t s = 0; s < l->slots; s++)
             tc_put_u64(l->request + s * tc_state_size(l->states) + 16, c->asked);
-    put(c, l->request, l->request_size);
+    put_together(l, c, l->request, l->request_size);
 }
 
 static void on_answer(load *l, connection *c, const unsigned char *bytes, size_t size) {
@@ -210,6 +237,7 @@ static void turn(load *l) {
         else
             shake(l, c);
     }
+    flush(l);
 }
 
 static void await(load *l, size_t count) {
@@ -293,6 +321,7 @@ static void burst(load *l, uint64_t requests) {
         l->all[i].until = l->all[i].asked + requests;
         ask(l, &l->all[i]);
     }
+    flush(l);
     await(l, l->count);
     (void)printf("%llu %.9f %.9f\n", (unsigned long long)(l->count * l->slots * requests),
                  seconds_of(CLOCK_MONOTONIC) - began, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - work);
@@ -314,6 +343,7 @@ int main(int argc, char **argv) {
               .states = (uint32_t)strtoul(argv[6], NULL, 10),
               .bio = tc_socket_bio_method(),
               .poll = epoll_create1(0),
+              .sender = tc_sender_new(),
               .exponent = -40};
     tc_buffer messages = tc_buffer_new(arena, 1 << 16);
     SSL_CTX *context = NULL;
@@ -335,6 +365,7 @@ int main(int argc, char **argv) {
         (void)close(l.all[i].descriptor);
         SSL_free(l.all[i].ssl);
     }
+    tc_sender_free(l.sender);
     BIO_meth_free(l.bio);
     SSL_CTX_free(context);
     tc_arena_free(arena);

@@ -5,7 +5,8 @@ generator of net_ratios.py: processor time for an exchange, and the share of a r
 
 Both clouds take turns, on connections that stay open. The share is found from outside: both loops have the same number
 of connections, so what the main loop's thread works more than the other's is the release, the decision and the commit.
-The load generator needs a processor too: how much faster two loops are shows only where there are more than two.
+The load generator needs a processor too: how much faster two loops are shows only where there are more than two. What
+shows everywhere is the processor time of the busiest thread for an exchange: it limits the rate where processors are free.
 --quick has 1,000 connections instead of 10,000, where the share is larger: it prints it, without a limit.
 """
 import os
@@ -20,14 +21,16 @@ def seconds_by_thread(pid):
             for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
 
 
-def serial_share(cloud, requests):
-    """Of a turn: exchanges a second, microseconds of processor time for one, and the share."""
+def by_threads(cloud, requests):
+    """Of a turn: exchanges a second, microseconds of processor time for one, the share of a round that only one thread can
+    do, and the busiest thread's share of all processor time."""
     before = seconds_by_thread(cloud.process.pid)
     rate, each = cloud.turn(requests)
     after = seconds_by_thread(cloud.process.pid)
     spent = {task: after[task] - before.get(task, 0) for task in after}
     main = spent.pop(cloud.process.pid)
-    return rate, each, (main - max(spent.values())) / (main + sum(spent.values()))
+    other, all_threads = max(spent.values()), main + sum(spent.values())
+    return rate, each, (main - other) / all_threads, max(main, other) / all_threads
 
 
 def two_loops():
@@ -35,13 +38,15 @@ def two_loops():
     with Cloud(connections, threads=1) as one, Cloud(connections, threads=2) as two:
         for cloud in (one, two):
             cloud.turn(requests // 5)
-        rows = [(one.turn(requests), serial_share(two, requests)) for _ in range(turns)]
+        rows = [(one.turn(requests), by_threads(two, requests)) for _ in range(turns)]
     print(f"N = {connections}: {max(o[0] for o, _ in rows):.0f} exchanges/s, two loops {max(t[0] for _, t in rows):.0f}, on "
           f"{os.cpu_count()} processors with the load generator; processor time for one: "
           f"{min(o[1] for o, _ in rows):.2f} us, two loops {min(t[1] for _, t in rows):.2f}")
     print(f"exchanges a second of two loops against one {statistics.median(t[0] / o[0] for o, t in rows):7.2f}")
     show(f"processor time of two loops against one, N = {connections}",
          min(t[1] for _, t in rows) / min(o[1] for o, _ in rows), 1.1, False, [t[1] / o[1] for o, t in rows])
+    show(f"processor time of the busiest of two loops against one, N = {connections}",
+         min(t[1] * t[3] for _, t in rows) / min(o[1] for o, _ in rows), 0.65, False, [t[1] * t[3] / o[1] for o, t in rows])
     share = statistics.median(t[2] for _, t in rows)
     if quick:
         print(f"share of a round that one thread must do, N = {connections} {share:7.2f}")

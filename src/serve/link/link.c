@@ -263,11 +263,13 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
     links->holders = settings->holders == NULL ? links->own_holders : settings->holders;
     struct timeval second = {.tv_sec = 1};
     links->socket_bio = tc_socket_bio_method();
-    if (links->socket_bio == NULL || links->holders == NULL || !tc_door_new(links) ||
+    links->sender = tc_sender_new();
+    if (links->socket_bio == NULL || links->sender == NULL || links->holders == NULL || !tc_door_new(links) ||
         event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
         event_assign(&links->again, base, -1, 0, tc_link_on_again, links) != 0 ||
         event_assign(&links->tick, base, -1, EV_PERSIST, tick, links) != 0 || event_add(&links->tick, &second) != 0) {
         BIO_meth_free(links->socket_bio);
+        tc_sender_free(links->sender);
         tc_holders_free(links->own_holders);
         free(links);
         return NULL;
@@ -303,6 +305,7 @@ void tc_links_free(tc_links *links) {
     (void)event_del(&links->door.turn);
     SSL_CTX_free(links->tls);
     BIO_meth_free(links->socket_bio);
+    tc_sender_free(links->sender);
     tc_holders_free(links->own_holders);
     free(links);
 }

@@ -110,13 +110,15 @@ bool tc_link_is_drained(const tc_link *link);
 
 /* ---- Sealed bytes ----
  *
- * Sealing encrypts what may not leave yet, so that afterwards only the network is left to do. In between neither the
- * loop may run nor anything else be sent on these links. */
-enum { TC_SEALED_ROOM = 1 << 20 };
-typedef struct tc_sealed { /* of several links, one after the other */
-    unsigned char *bytes;  /* TC_SEALED_ROOM of them, the owner's */
-    size_t size;
+ * Sealing encrypts what leaves later: after a commit, or together with others, which costs less (sender.h). In between
+ * neither the loop may run nor anything else be sent on these links. */
+typedef struct tc_sealed { /* of several links of one loop, one after the other */
+    unsigned char *bytes;  /* the owner's */
+    size_t room, size;
+    size_t count; /* of links */
 } tc_sealed;
+/* How many links' sealed bytes to send together: 1 where the system sends them one by one. */
+size_t tc_link_together(const tc_link *link);
 /* Whether there is room for so many bytes. */
 bool tc_link_may_seal(size_t size, const tc_sealed *sealed);
 /* The link must be drained, and there must be room. */

@@ -4,6 +4,7 @@
 
 #include "net/tls/tls.h"
 #include "serve/link/link.h"
+#include "serve/link/sender.h"
 
 #include <event2/event_struct.h>
 #include <pthread.h>
@@ -107,6 +108,7 @@ struct tc_links {
     struct event_base *base;
     SSL_CTX *tls;
     BIO_METHOD *socket_bio;
+    tc_sender *sender;
     bool is_plain;
     tc_link_owner owner;
     tc_links_settings settings;

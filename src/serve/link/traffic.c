@@ -346,7 +346,7 @@ static bool seal(tc_link *link, const unsigned char *bytes, size_t size, tc_held
 }
 
 bool tc_link_may_seal(size_t size, const tc_sealed *sealed) {
-    return size < TC_SEALED_ROOM && even(sizeof(sealed_piece) + most_sealed(size)) <= TC_SEALED_ROOM - sealed->size;
+    return size < sealed->room && even(sizeof(sealed_piece) + most_sealed(size)) <= sealed->room - sealed->size;
 }
 
 void tc_link_seal(tc_link *link, const unsigned char *bytes, size_t size, tc_sealed *sealed) {
@@ -356,41 +356,68 @@ void tc_link_seal(tc_link *link, const unsigned char *bytes, size_t size, tc_sea
     sealed_piece head = {.link = link, .size = held.size};
     memcpy(sealed->bytes + sealed->size, &head, sizeof head);
     sealed->size += even(sizeof head + held.size);
+    sealed->count++;
 }
 
-static void send_piece(tc_link *link, const unsigned char *bytes, size_t size) {
+size_t tc_link_together(const tc_link *link) { return tc_sender_joins(link->links->sender) ? TC_SENDER_MOST : 1; }
+
+/* The piece at *at, which moves on to the next one. */
+static sealed_piece next_piece(const tc_sealed *sealed, size_t *at, const unsigned char **bytes) {
+    sealed_piece head;
+    memcpy(&head, sealed->bytes + *at, sizeof head);
+    *bytes = sealed->bytes + *at + sizeof head;
+    *at += even(sizeof head + head.size);
+    return head;
+}
+
+static void settle_piece(tc_link *link, const tc_sending *of) {
     if (link->state != TC_LINK_OPEN)
         return;
-    ptrdiff_t went = push_plain(link, bytes, size);
-    if (went == FAILED) {
-        tc_link_kill(link, TC_LINK_BROKEN, strerror(errno));
+    if (of->error != 0 && of->error != EAGAIN) {
+        tc_link_kill(link, TC_LINK_BROKEN, strerror(of->error));
         return;
     }
-    size_t sent = went == AGAIN ? 0 : (size_t)went;
-    link->out_sealed = size - sent;
-    if (sent < size)
-        keep_out(link, bytes + sent, size - sent);
+    link->out_sealed = of->size - of->sent;
+    if (of->sent < of->size)
+        keep_out(link, of->bytes + of->sent, of->size - of->sent);
 }
 
-static void forget_piece(tc_link *link, const unsigned char *bytes, size_t size) {
-    (void)bytes;
-    (void)size;
-    if (link->ssl != NULL)
-        SSL_set_quiet_shutdown(link->ssl, 1);
+static void send_pieces(tc_link *const *links, tc_sending *all, size_t count) {
+    if (count > 0)
+        tc_sender_send(links[0]->links->sender, all, count);
+    for (size_t i = 0; i < count; i++)
+        settle_piece(links[i], &all[i]);
 }
 
-static void for_each_piece(tc_sealed *sealed, void (*act)(tc_link *link, const unsigned char *bytes, size_t size)) {
+void tc_sealed_send(tc_sealed *sealed) {
+    tc_link *links[TC_SENDER_MOST];
+    tc_sending all[TC_SENDER_MOST];
+    size_t count = 0;
     for (size_t at = 0; at < sealed->size;) {
-        sealed_piece head;
-        memcpy(&head, sealed->bytes + at, sizeof head);
-        act(head.link, sealed->bytes + at + sizeof head, head.size);
-        at += even(sizeof head + head.size);
+        const unsigned char *bytes;
+        sealed_piece piece = next_piece(sealed, &at, &bytes);
+        if (piece.link->state == TC_LINK_OPEN) {
+            links[count] = piece.link;
+            all[count++] = (tc_sending){.descriptor = piece.link->descriptor, .bytes = bytes, .size = piece.size};
+        }
+        if (count == TC_SENDER_MOST) {
+            send_pieces(links, all, count);
+            count = 0;
+        }
     }
-    sealed->size = 0;
+    send_pieces(links, all, count);
+    sealed->size = sealed->count = 0;
 }
 
-void tc_sealed_send(tc_sealed *sealed) { for_each_piece(sealed, send_piece); }
-void tc_sealed_discard(tc_sealed *sealed) { for_each_piece(sealed, forget_piece); }
+void tc_sealed_discard(tc_sealed *sealed) {
+    for (size_t at = 0; at < sealed->size;) {
+        const unsigned char *bytes;
+        sealed_piece piece = next_piece(sealed, &at, &bytes);
+        if (piece.link->ssl != NULL)
+            SSL_set_quiet_shutdown(piece.link->ssl, 1);
+    }
+    sealed->size = sealed->count = 0;
+}
 
 static void forget_kept(tc_link *link) {
     free(link->out);

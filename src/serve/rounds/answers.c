@@ -124,12 +124,12 @@ void tc_answers_seal(tc_rounds *r, uint64_t k, tc_answer_scalars scalars, double
     bool goes_on = tc_journal_is_under_way(r->settings.journal);
     for (; goes_on && !tc_ring_is_empty(&lane->unanswered); goes_on = tc_serve_now() < until) {
         tc_party *party = first_unanswered(lane);
-        if (tc_link_is_drained(party->link) && !tc_link_may_seal(party->bytes, &r->sealed))
+        if (tc_link_is_drained(party->link) && !tc_link_may_seal(party->bytes, &lane->sealed))
             return;
         tc_ring_join(&lane->seated, &party->ring);
         look_ahead(r, lane);
         if (tc_link_is_drained(party->link))
-            tc_link_seal(party->link, lane->batch, put_answers(r, &next, party), &r->sealed);
+            tc_link_seal(party->link, lane->batch, put_answers(r, &next, party), &lane->sealed);
         else
             owe(r, party);
     }
@@ -155,14 +155,27 @@ static tc_link *next_answers(tc_rounds *r, tc_lane *lane, size_t *size) {
     return link;
 }
 
-/* While a connection's answers are sent no gate is held. Meanwhile any connection may leave the list: this one if it
- * breaks, another one if another lane's connection takes its agent. */
+/* Sends it with the next ones. Too long for that: at once. */
+static void send_together(tc_lane *lane, tc_link *link, size_t size) {
+    tc_sealed *sealed = &lane->sealed;
+    if (!tc_link_may_seal(size, sealed))
+        tc_sealed_send(sealed);
+    if (tc_link_may_seal(size, sealed))
+        tc_link_seal(link, lane->batch, size, sealed);
+    else
+        tc_link_send(link, lane->batch, size);
+    if (sealed->count >= tc_link_together(link))
+        tc_sealed_send(sealed);
+}
+
+/* While a connection's answers are sealed and sent no gate is held. Meanwhile any connection may leave the list: this
+ * one if it breaks, another one if another lane's connection takes its agent. */
 void tc_answers_all(tc_rounds *r, tc_lane *lane) {
     size_t size;
-    if (tc_lane_is_main(lane))
-        tc_sealed_send(&r->sealed);
+    tc_sealed_send(&lane->sealed); /* what was prepared while the disk worked */
     for (tc_link *link; (link = next_answers(r, lane, &size)) != NULL;)
-        tc_link_send(link, lane->batch, size);
+        send_together(lane, link, size);
+    tc_sealed_send(&lane->sealed);
     if (lane->answered != NULL)
         lane->answered(lane->loop);
     if (atomic_fetch_sub(&r->answering, 1) == 1 && !(r->settings.tick > 0))

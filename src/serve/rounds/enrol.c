@@ -56,7 +56,6 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
     r->lanes = tc_lanes_new(arena, r, settings->lanes == 0 ? 1 : settings->lanes, r->enrolment->most_states);
     if (r->lanes == NULL)
         return TC_NO_MEMORY;
-    r->sealed.bytes = TC_NEW(arena, unsigned char, TC_SEALED_ROOM);
     r->is_surveying = settings->after_restore;
     if (event_assign(&r->late, settings->base, -1, 0, tc_late_on_time, r) != 0 ||
         event_assign(&r->ending, settings->base, -1, 0, tc_ending_on_time, r) != 0 ||

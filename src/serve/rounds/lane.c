@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/* The main lane prepares answers while the disk works; the others only collect some to be sent together. */
+enum { MAIN_SEALED = 1 << 20, OTHERS_SEALED = 1 << 15 };
+
 tc_lane *tc_lanes_new(tc_arena *arena, struct tc_rounds *rounds, size_t count, size_t most_states) {
     tc_lane *all = TC_NEW(arena, tc_lane, count);
     for (size_t i = 0; i < count; i++) {
@@ -11,6 +14,8 @@ tc_lane *tc_lanes_new(tc_arena *arena, struct tc_rounds *rounds, size_t count, s
         lane->count = count;
         lane->one = TC_NEW(arena, double, most_states + 1);
         lane->units = TC_NEW(arena, int64_t, most_states + 1);
+        lane->sealed.room = i == 0 ? MAIN_SEALED : OTHERS_SEALED;
+        lane->sealed.bytes = TC_NEW(arena, unsigned char, lane->sealed.room);
         tc_ring *rings[] = {&lane->seated, &lane->idle, &lane->unanswered, &lane->notices};
         for (size_t j = 0; j < sizeof rings / sizeof rings[0]; j++)
             tc_ring_clear(rings[j]);

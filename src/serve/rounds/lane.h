@@ -62,6 +62,7 @@ typedef struct tc_lane {
     int64_t *units;        /* scratch: a received state */
     unsigned char *batch;  /* scratch: a connection's encoded answers */
     size_t batch_room;
+    tc_sealed sealed;         /* answers that wait for the commit, or for others to be sent with */
     void (*ring)(void *loop); /* wakes the lane's thread, which then calls tc_lane_turn; NULL if there is one lane */
     void (*answered)(void *loop); /* called in the lane's thread after a round's answers; may be NULL */
     void *loop;

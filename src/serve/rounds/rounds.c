@@ -164,7 +164,7 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_S
     if (status == TC_OK)
         tc_figures_commit(r->figures, started - began + done - prepared);
     else
-        tc_sealed_discard(&r->sealed);
+        tc_sealed_discard(&r->lanes->sealed);
     return status;
 }
 

@@ -160,7 +160,6 @@ struct tc_rounds {
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
     int8_t **scales;                /* by family; NULL where all are 0 */
-    tc_sealed sealed;               /* answers that wait for the commit */
     double disk_seconds;            /* from a commit's start to its end, lately */
     unsigned char *snapshot;        /* of the cloud half */
     size_t snapshot_size;
