@@ -2,9 +2,13 @@
 #define _XOPEN_SOURCE 700
 #include "serve/client.h"
 
+#include "serve/link/links.h"
+
 #include <sys/ioctl.h>
 
 static cloud c;
+
+enum { SEALED_ROOM = 1 << 20 };
 
 static int begin(void **state) {
     (void)state;
@@ -226,7 +230,7 @@ static void what_is_sealed_leaves_when_it_is_sent(void **state) {
     SSL *two = client_open(&c, context);
     tc_link *second = c.last;
     unsigned char bytes[256];
-    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    tc_sealed sealed = {.bytes = malloc(SEALED_ROOM), .room = SEALED_ROOM};
     assert_non_null(sealed.bytes);
     for (uint64_t round = 1; round <= 3; round++) {
         seal(first, &sealed, bytes, round, sizeof bytes);
@@ -256,7 +260,7 @@ static void what_is_sealed_waits_for_a_slow_reader(void **state) {
     SSL_CTX *context = client_context(&c);
     SSL *client = client_open(&c, context);
     unsigned char *bytes = malloc(SIZE);
-    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    tc_sealed sealed = {.bytes = malloc(SEALED_ROOM), .room = SEALED_ROOM};
     assert_true(bytes != NULL && sealed.bytes != NULL);
     uint64_t round = 0;
     while (tc_link_is_drained(c.last)) {
@@ -278,12 +282,47 @@ static void what_is_sealed_waits_for_a_slow_reader(void **state) {
     SSL_CTX_free(context);
 }
 
+/* More than one call of the system takes; some have left meanwhile. */
+static void of_many_sealed_links_each_gets_its_own(void **state) {
+    (void)state;
+    enum { MANY = 45 };
+    SSL_CTX *context = client_context(&c);
+    SSL *clients[MANY];
+    tc_link *links[MANY];
+    unsigned char bytes[256];
+    tc_sealed sealed = {.bytes = malloc(SEALED_ROOM), .room = SEALED_ROOM};
+    assert_non_null(sealed.bytes);
+    for (size_t i = 0; i < MANY; i++) {
+        clients[i] = client_open(&c, context);
+        links[i] = c.last;
+    }
+    for (uint64_t round = 1; round <= 2; round++) {
+        for (size_t i = 0; i < MANY; i++)
+            seal(links[i], &sealed, bytes, 100 * round + i, 60 + i);
+        assert_int_equal(sealed.count, MANY);
+        if (round == 2) {
+            tc_link_kill(links[3], TC_LINK_BROKEN, "by the test");
+            tc_link_kill(links[20], TC_LINK_BROKEN, "by the test");
+        }
+        tc_sealed_send(&sealed);
+        assert_int_equal(sealed.size + sealed.count, 0);
+        for (size_t i = 0; i < MANY; i++)
+            if (round == 1 || (i != 3 && i != 20))
+                assert_int_equal(client_frame(&c, clients[i], bytes, sizeof bytes).round, 100 * round + i);
+    }
+    assert_int_equal(c.closed, 2);
+    for (size_t i = 0; i < MANY; i++)
+        client_close(clients[i]);
+    free(sealed.bytes);
+    SSL_CTX_free(context);
+}
+
 static void what_is_discarded_never_leaves_and_its_link_only_ends(void **state) {
     (void)state;
     SSL_CTX *context = client_context(&c);
     SSL *client = client_open(&c, context);
     unsigned char bytes[256], byte;
-    tc_sealed sealed = {.bytes = malloc(TC_SEALED_ROOM)};
+    tc_sealed sealed = {.bytes = malloc(SEALED_ROOM), .room = SEALED_ROOM};
     assert_non_null(sealed.bytes);
     seal(c.last, &sealed, bytes, 1, sizeof bytes);
     tc_sealed_discard(&sealed);
@@ -299,11 +338,11 @@ static void what_is_discarded_never_leaves_and_its_link_only_ends(void **state) 
 
 static void only_so_much_can_be_sealed(void **state) {
     (void)state;
-    tc_sealed sealed = {0};
+    tc_sealed sealed = {.room = SEALED_ROOM};
     assert_true(tc_link_may_seal(900000, &sealed));
-    assert_false(tc_link_may_seal(TC_SEALED_ROOM, &sealed));
+    assert_false(tc_link_may_seal(SEALED_ROOM, &sealed));
     assert_false(tc_link_may_seal(SIZE_MAX, &sealed));
-    sealed.size = TC_SEALED_ROOM - 256;
+    sealed.size = SEALED_ROOM - 256;
     assert_false(tc_link_may_seal(1, &sealed));
 }
 
@@ -475,6 +514,7 @@ int main(void) {
         LINK(who_does_not_read_is_not_read),
         LINK(what_is_sealed_leaves_when_it_is_sent),
         LINK(what_is_sealed_waits_for_a_slow_reader),
+        LINK(of_many_sealed_links_each_gets_its_own),
         LINK(what_is_discarded_never_leaves_and_its_link_only_ends),
         LINK(only_so_much_can_be_sealed),
         LINK(kept_output_has_a_limit_and_a_time),
