@@ -134,6 +134,7 @@ typedef struct tc_last_round {
     double multiplier;    /* units that bound all messages together: how far their averages are apart; 1 for others */
     double target;        /* what it may cost: epsilon, or gdp */
     double price;         /* what it costs an observer of everything */
+    double agent;         /* the same, of everything that one agent can do in it */
     double rows;          /* that depend on states */
     double cut;           /* bounds are so many scales */
     double delta;         /* what bounded support costs; part of the plan's delta */

@@ -29,10 +29,13 @@ static double own_price(const tc_ledger_entry *entry) {
 
 static bool knows_agent(const tc_ledger_entry *entry) { return entry->agent > 0 && isfinite(entry->agent); }
 
-/* Prices grow in proportion to the distance. In the unit `one` no change costs more than to hide the agent entirely. */
+static bool has_last(const tc_ledger_entry *entry) { return entry->last.rows > 0; }
+
+/* Prices grow in proportion to the distance; those of last rounds do not fall so, since lattices stay what they are. In
+ * the unit `one` no change costs more than to hide the agent entirely. */
 static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     double price = own_price(entry);
-    if (price > 0 && unit.bound != entry->bound)
+    if (price > 0 && (has_last(entry) ? unit.bound > entry->bound : unit.bound != entry->bound))
         price = tc_mul_up(price, tc_group_factor(unit.bound, entry->bound));
     return unit.kind == TC_ADJACENCY_ONE && knows_agent(entry) ? fmin(price, entry->agent) : price;
 }
@@ -97,7 +100,7 @@ static double claim_c_in(const tc_ledger_entry *entry, tc_unit unit, double agen
     double times = INFINITY;
     if (entry->unit == TC_ADJACENCY_WITHIN && unit.kind == TC_ADJACENCY_WITHIN)
         times = unit.bound <= entry->bound ? 1 : tc_div_up(unit.bound, entry->bound);
-    else if (entry->unit == TC_ADJACENCY_WITHIN && has_bound(unit.kind))
+    else if (entry->unit == TC_ADJACENCY_WITHIN && has_bound(unit.kind) && !has_last(entry))
         times = whole_steps(unit.bound, entry->bound);
     else if (entry->unit == TC_ADJACENCY_DATA && unit.kind == TC_ADJACENCY_DATA)
         times = steps_to(unit.data, entry->data);
@@ -140,13 +143,14 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
     }
     if (has_bound(unit.kind)) {
         bool covers = unit.kind == TC_ADJACENCY_ONE || entry->unit == TC_ADJACENCY_ENSEMBLE ||
-                      entry->mechanism == TC_MECHANISM_LAPLACE;
+                      (entry->mechanism == TC_MECHANISM_LAPLACE && !has_last(entry));
         if (covers || own_price(entry) == 0)
             return scaled_price(entry, unit);
-        if (!isnan(agents)) /* the distances of n agents add up to at most sqrt(n) times their joint distance */
-            return tc_mul_up(scaled_price(entry, unit), tc_sqrt_up(agents));
-        *why = tc_arena_format(arena, "%s with Gaussian noise, and the ledger does not say how many agents there are",
-                               run);
+        if (!isnan(agents)) /* the distances of n agents add up to at most sqrt(n) times their joint distance; in a last
+                             * round each of them moves on its lattice too */
+            return tc_mul_up(scaled_price(entry, unit), has_last(entry) ? agents : tc_sqrt_up(agents));
+        *why = tc_arena_format(arena, "%s with %s, and the ledger does not say how many agents there are", run,
+                               has_last(entry) ? "a last round" : "Gaussian noise");
         return NAN;
     }
     bool costs_nothing = own_price(entry) == 0 && entry->unit != TC_ADJACENCY_DATA;
@@ -156,13 +160,46 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
     return NAN;
 }
 
+/* ---- last rounds ------------------------------------------------------------------------------------------------- */
+
+static double delta_of_bounds(const tc_ledger_entry *entry, double price) {
+    return price == 0 ? 0 : tc_bounded_delta(entry->mechanism, price, entry->last.rows, entry->last.cut);
+}
+
+/* What the bounds of a run's last round cost in another unit, by the same conversion as its price. NAN, with a sentence
+ * in *why, where they hide nothing. */
+static double bounds_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
+    tc_ledger_entry last = *entry;
+    *why = NULL;
+    if (!has_last(entry))
+        return 0;
+    last.epsilon = last.mu = entry->last.price;
+    last.agent = entry->last.agent;
+    double price = price_in(arena, &last, unit, why), delta = delta_of_bounds(entry, price);
+    if (*why != NULL || delta < 1)
+        return *why != NULL ? NAN : delta;
+    *why = tc_arena_format(
+        arena, "run '%.64s' has a last round (--feasible always), whose noise has bounds and hides less than this unit",
+        entry->run);
+    return NAN;
+}
+
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
+
+/* Of a run with a last round, what its own bounds leave. A hair less, so that both parts together are no more than the
+ * run's own delta. */
+static double delta_of_noise(const tc_ledger_entry *entry) {
+    if (!has_last(entry))
+        return entry->delta;
+    return tc_mul_down(tc_add_down(entry->delta, -delta_of_bounds(entry, entry->last.price)), 1 - 0x1p-49);
+}
 
 static double least_delta(const tc_ledger_entry *entries, size_t count) {
     double least = INFINITY;
     for (size_t i = 0; i < count; i++) {
-        if (entries[i].mechanism == TC_MECHANISM_GAUSSIAN && entries[i].delta > 0)
-            least = fmin(least, entries[i].delta);
+        double delta = delta_of_noise(&entries[i]);
+        if (entries[i].mechanism == TC_MECHANISM_GAUSSIAN && delta > 0)
+            least = fmin(least, delta);
     }
     return isfinite(least) ? least : 0;
 }
@@ -179,6 +216,8 @@ typedef struct sums {
     double laplace;           /* of epsilons */
     double gaussian_squares;  /* of mu */
     double converted_squares; /* of the mu that stand for Laplace runs */
+    double bounds;            /* the deltas that bounds of last rounds cost */
+    double kept;              /* of Gaussian noise, within the bounds of all last rounds */
 } sums;
 
 static void add_price(sums *s, const tc_ledger_entry *entry, double price) {
@@ -191,13 +230,29 @@ static void add_price(sums *s, const tc_ledger_entry *entry, double price) {
     s->converted_squares = tc_add_up(s->converted_squares, tc_mul_up(mu, mu));
 }
 
+static void add_bounds(sums *s, const tc_ledger_entry *entry, double delta) {
+    if (delta == 0)
+        return;
+    s->bounds = tc_add_up(s->bounds, delta);
+    if (entry->mechanism == TC_MECHANISM_GAUSSIAN)
+        s->kept = tc_mul_down(s->kept, tc_bounded_kept(entry->last.rows, entry->last.cut));
+}
+
+/* What is left of delta for noise without bounds; negative where bounds cost more. */
+static double left_for_noise(const sums *s, double delta) {
+    return s->bounds == 0 ? delta : tc_add_down(delta, -s->bounds);
+}
+
 static double gaussian_epsilon(double squares, double delta) {
     return squares == 0 ? 0 : tc_gaussian_epsilon(tc_sqrt_up(squares), delta);
 }
 
 /* The Laplace prices plus that of the Gaussian runs. With as_gaussian, the price of all runs as one Gaussian if that is
- * less. */
+ * less. delta: that of noise without bounds. */
 static double epsilon_of(const sums *s, double delta, bool as_gaussian) {
+    if (delta < 0)
+        return INFINITY;
+    delta = s->kept < 1 ? tc_mul_down(delta, s->kept) : delta;
     double gaussian = gaussian_epsilon(s->gaussian_squares, delta);
     double added = s->laplace == 0 ? gaussian : gaussian == 0 ? s->laplace : tc_add_up(s->laplace, gaussian);
     if (!as_gaussian || !(delta > 0) || s->converted_squares == 0)
@@ -205,17 +260,19 @@ static double epsilon_of(const sums *s, double delta, bool as_gaussian) {
     return fmin(added, gaussian_epsilon(tc_add_up(s->gaussian_squares, s->converted_squares), delta));
 }
 
+/* so_far: delta is that of noise alone, and bounds come on top. */
 static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta,
-                         bool as_gaussian) {
-    tc_spent spent = {.unit = unit, .delta = delta, .is_priced = true};
-    sums s = {0};
+                         bool so_far) {
+    tc_spent spent = {.unit = unit, .is_priced = true};
+    sums s = {.kept = 1};
     for (size_t i = 0; i < count; i++) {
         tc_mark mark = tc_arena_mark(arena);
         const char *why = NULL;
         double price = price_in(arena, &entries[i], unit, &why);
+        double bounds = isfinite(price) ? bounds_in(arena, &entries[i], unit, &why) : 0;
         bool is_own = tc_same_unit(unit, tc_unit_of(&entries[i]));
         spent.own += is_own;
-        if (isnan(price)) {
+        if (isnan(price) || isnan(bounds)) {
             if (spent.not_converted++ == 0)
                 spent.why_not = why; /* keeps the first sentence */
             else
@@ -226,25 +283,32 @@ static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t
         spent.is_priced = spent.is_priced && isfinite(price);
         tc_arena_rewind(arena, mark);
         add_price(&s, &entries[i], price);
+        add_bounds(&s, &entries[i], bounds);
     }
     spent.laplace = s.laplace;
     spent.mu = s.gaussian_squares == 0 ? 0 : tc_sqrt_up(s.gaussian_squares);
-    spent.epsilon = spent.is_priced ? epsilon_of(&s, delta, as_gaussian) : (double)INFINITY;
+    spent.bounds = s.bounds;
+    spent.delta = so_far && s.bounds > 0 ? tc_add_up(delta, s.bounds) : delta;
+    double noise = so_far ? delta : left_for_noise(&s, delta);
+    spent.epsilon = spent.is_priced ? epsilon_of(&s, noise, !so_far) : (double)INFINITY;
     return spent;
 }
 
 tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta) {
-    return spent_in(arena, entries, count, unit, delta, true);
+    return spent_in(arena, entries, count, unit, delta, false);
 }
 
 tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit) {
-    return spent_in(arena, entries, count, unit, least_delta(entries, count), false);
+    return spent_in(arena, entries, count, unit, least_delta(entries, count), true);
 }
 
 /* ---- budgets ---------------------------------------------------------------------------------------------------- */
 
-static bool is_gaussian(const tc_ledger_entry *entry) {
-    return entry->is_priced && entry->mechanism == TC_MECHANISM_GAUSSIAN;
+/* Why a run cannot be counted without a delta; NULL where it can. */
+static const char *needs_delta(const tc_ledger_entry *entry) {
+    if (entry->is_priced && entry->mechanism == TC_MECHANISM_GAUSSIAN)
+        return "Gaussian runs are added up at a given delta";
+    return entry->is_priced && has_last(entry) ? "runs with --feasible always cost a delta" : NULL;
 }
 
 const char *tc_budget_text(tc_arena *arena, const tc_budget *budget) {
@@ -258,26 +322,23 @@ const char *tc_budget_text(tc_arena *arena, const tc_budget *budget) {
 
 const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                             const tc_budget *budget) {
-    bool gaussian = next != NULL && is_gaussian(next);
+    const char *needed = next != NULL ? needs_delta(next) : NULL;
     if (!isnan(budget->delta))
         return NULL;
-    for (size_t i = 0; i < ledger->count && !gaussian; i++)
-        gaussian = is_gaussian(&ledger->entries[i]);
-    if (!gaussian)
+    for (size_t i = 0; i < ledger->count && needed == NULL; i++)
+        needed = needs_delta(&ledger->entries[i]);
+    if (needed == NULL)
         return NULL;
     char epsilon[32];
     tc_shortest_number(epsilon, budget->epsilon);
     return budget->span.length > 0
                ? tc_arena_format(
                      arena,
-                     "the file's budget of epsilon %s has no delta, and Gaussian runs are added up at a given "
-                     "delta: write 'budget { epsilon %s; delta 1e-6 }' in the file",
-                     epsilon, epsilon)
-               : tc_arena_format(
-                     arena,
-                     "the budget of epsilon %s has no delta, and Gaussian runs are added up at a given delta: "
-                     "write --budget %s:1e-6",
-                     epsilon, epsilon);
+                     "the file's budget of epsilon %s has no delta, and %s: write 'budget { epsilon %s; delta 1e-6 }' "
+                     "in the file",
+                     epsilon, needed, epsilon)
+               : tc_arena_format(arena, "the budget of epsilon %s has no delta, and %s: write --budget %s:1e-6",
+                                 epsilon, needed, epsilon);
 }
 
 /* The same data, each as far as any run protected it. */
@@ -312,6 +373,12 @@ static tc_unit with_largest_bound(tc_arena *arena, const tc_ledger_entry *all, s
 static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_spent *spent, size_t before) {
     const char *allowed = tc_budget_text(arena, budget), *unit = tc_unit_in_full(arena, spent->unit);
     const char *comes_to = tc_text_up(arena, spent->epsilon);
+    if (!isfinite(spent->epsilon) && spent->bounds > 0)
+        return tc_arena_format(
+            arena,
+            "the budget of %s does not allow it: the bounds of last rounds (--feasible always) alone "
+            "cost delta %s in the unit %s",
+            allowed, tc_text_up(arena, spent->bounds), unit);
     if (before == 0)
         return tc_arena_format(arena,
                                "the budget of %s is too small: this run alone costs %s in the unit %s, and the ledger "

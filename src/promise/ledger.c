@@ -50,6 +50,11 @@ static tc_unit file_unit(tc_arena *arena, const tc_plan *plan) {
                      file->adjacency == TC_ADJACENCY_DATA ? protection(arena, plan->model) : NULL};
 }
 
+static tc_ledger_last last_of(const tc_plan *plan) {
+    const tc_last_round *last = plan->last;
+    return last == NULL ? (tc_ledger_last){0} : (tc_ledger_last){last->price, last->agent, last->rows, last->cut};
+}
+
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run) {
     bool sound = plan->is_private && plan->observer_count > 0;
     tc_run_price price = tc_price_of_run(plan);
@@ -67,7 +72,8 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .agent = sound ? plan->agent_price : (double)INFINITY,
         .rounds = plan->rounds,
         .agents = (double)plan->model->agent_count,
-        .is_priced = sound && plan->last == NULL, /* noise with bounds: there is no rule for sums of such runs */
+        .last = sound ? last_of(plan) : (tc_ledger_last){0},
+        .is_priced = sound,
         .file_unit = file_unit(arena, plan),
     };
 }
@@ -359,13 +365,15 @@ static void put_spent(tc_arena *arena, tc_buffer *out, const tc_spent *spent) {
                     19);
 }
 
+/* Where a sum is of prices that can be traded for each other: docs/proofs/composition.md, section 6. */
 static bool is_mixed(const account *a) {
-    bool laplace = false, gaussian = false;
+    bool laplace = false, gaussian = false, last = false;
     for (size_t i = 0; i < a->count; i++) {
         laplace = laplace || a->entries[i].mechanism == TC_MECHANISM_LAPLACE;
         gaussian = gaussian || a->entries[i].mechanism == TC_MECHANISM_GAUSSIAN;
+        last = last || a->entries[i].last.rows > 0;
     }
-    return laplace && gaussian;
+    return (laplace && gaussian) || (last && a->count > 1);
 }
 
 void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out) {
@@ -393,8 +401,8 @@ void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
         put_wrapped(out, "Each line counts all runs, converted into its unit.", 2);
     if (is_mixed(&a))
         put_wrapped(out,
-                    "Laplace and Gaussian runs are added up: this holds where no plan was chosen by what earlier runs "
-                    "released.",
+                    "Laplace and Gaussian runs, or runs with a last round and others, are added up: this holds where "
+                    "no plan was chosen by what earlier runs released.",
                     2);
 }
 
@@ -415,6 +423,7 @@ static void spent_json(tc_arena *arena, tc_json *json, const char *key, const tc
     tc_json_number(json, "epsilon", spent->not_converted > 0 ? NAN : spent->epsilon);
     tc_json_number(json, "epsilon_of_counted", spent->epsilon);
     tc_json_number(json, "delta", delta_of(spent));
+    tc_json_number(json, "delta_of_bounds", spent->bounds);
     tc_json_number(json, "laplace", spent->laplace);
     tc_json_number(json, "mu", spent->mu);
     tc_json_close_object(json);

@@ -4,7 +4,8 @@
  * all lines before, which detects a line that is lost, cut or changed by accident. (It is not a signature: a person who
  * may write the file can write a new one.) An entry has the price of the observer who pays most (plan/account/price.c).
  * The accountant adds up runs. Old lines of the first form, without the price of one agent entirely, stay unchanged;
- * new lines have the second form, and the third in the units agent:D and data. */
+ * new lines have the second form, the third in the units agent:D and data, and the fourth where a run has a last round
+ * (--feasible always): programs that cannot count its bounds refuse such a ledger. */
 #ifndef TC_PROMISE_LEDGER_H
 #define TC_PROMISE_LEDGER_H
 
@@ -15,6 +16,14 @@ typedef struct tc_unit {
     double bound;      /* B, or D of WITHIN; NAN for others */
     const char *data;  /* DATA: what is protected, "home.need by 5, home.pref by 0.5"; NULL for others */
 } tc_unit;
+
+/* The last round of --feasible always, whose noise has bounds (docs/proofs/ending.md). */
+typedef struct tc_ledger_last {
+    double price; /* its part of epsilon or mu */
+    double agent; /* the same, of everything one agent can do in it; infinite if unknown */
+    double rows;  /* of numbers that are released; 0: there is no such round */
+    double cut;   /* bounds are so many scales */
+} tc_ledger_last;
 
 typedef struct tc_ledger_entry {
     const char *run;     /* its id: 1 to 256 bytes */
@@ -29,9 +38,10 @@ typedef struct tc_ledger_entry {
     double mu;             /* Gaussian; NAN otherwise */
     double agent;          /* epsilon or mu of everything one agent can do in the whole run; infinite if unknown */
     double rounds;
-    double agents;     /* that take part; NAN where not known */
-    bool is_priced;    /* false: no noise, noise from a seed, or a promise that does not hold */
-    tc_unit file_unit; /* of the next run: the unit of its file's promise; UNSET for none. Not written */
+    double agents;       /* that take part; NAN where not known */
+    tc_ledger_last last; /* its price is a part of epsilon, mu and agent */
+    bool is_priced;      /* false: no noise, noise from a seed, or a promise that does not hold */
+    tc_unit file_unit;   /* of the next run: the unit of its file's promise; UNSET for none. Not written */
 } tc_ledger_entry;
 
 typedef struct tc_ledger {
@@ -88,19 +98,20 @@ typedef struct tc_spent {
     const char *why_not;  /* of the first of those: a sentence; NULL for none */
     double laplace;       /* the sum of the Laplace prices */
     double mu;            /* of the Gaussian ones together */
-    double epsilon;       /* of own and converted runs; infinite if one has no price */
+    double bounds;        /* the part of delta that the bounds of last rounds cost */
+    double epsilon;       /* of own and converted runs; infinite if one has no price, or delta does not suffice */
     bool is_priced;       /* every run has a price */
 } tc_spent;
 
 tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta);
-/* The same without a budget: at the least delta of any Gaussian run, 0 for none. Laplace prices are added without using
- * that delta, so that one more run can only raise the sum. */
+/* The same without a budget: at the least delta of any Gaussian run, 0 for none, and what bounds of last rounds cost on
+ * top. Laplace prices are added without using that delta, so that one more run can only raise the sum. */
 tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
 
 /* ---- budgets ---- */
 
-/* A budget for Gaussian runs must give the delta at which they are added up. NULL, or a sentence that says what to
- * write. next may be NULL. */
+/* A budget for Gaussian runs must give the delta at which they are added up, and one for last rounds a delta for them.
+ * NULL, or a sentence that says what to write. next may be NULL. */
 const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                             const tc_budget *budget);
 

@@ -11,10 +11,11 @@
 static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent", "within", "data"};
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
 /* Lines of the first form lack the price of one agent entirely and the number of agents, and say "private" for
- * "priced". Those of the third say what data are protected, and are for the units that came with it. */
-enum { OLDEST = 1, PLAIN = 2, NEWEST = 3 };
-static const char *const openings[] = {
-    "", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":", "{\"tacit_ledger\":3,\"run\":"};
+ * "priced". Those of the third say what data are protected, and are for the units that came with it. Those of the
+ * fourth are of runs with a last round, in any unit. */
+enum { OLDEST = 1, PLAIN = 2, WITH_DATA = 3, WITH_LAST = 4 };
+static const char *const openings[] = {"", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":",
+                                       "{\"tacit_ledger\":3,\"run\":", "{\"tacit_ledger\":4,\"run\":"};
 #define closing ",\"check\":\"%s\"}"
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -44,17 +45,21 @@ static void write_text(tc_buffer *out, const char *key, const char *text) {
     write_string(out, text);
 }
 
-static bool needs_newest(tc_adjacency unit) { return unit == TC_ADJACENCY_WITHIN || unit == TC_ADJACENCY_DATA; }
+static bool says_data(tc_adjacency unit) { return unit == TC_ADJACENCY_WITHIN || unit == TC_ADJACENCY_DATA; }
+
+static int form_of(const tc_ledger_entry *entry) {
+    return entry->last.rows > 0 ? WITH_LAST : says_data(entry->unit) ? WITH_DATA : PLAIN;
+}
 
 static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
-    tc_buffer_puts(out, openings[needs_newest(entry->unit) ? NEWEST : PLAIN]);
+    tc_buffer_puts(out, openings[form_of(entry)]);
     write_string(out, entry->run);
     write_text(out, "time", entry->time);
     write_text(out, "problem", entry->problem);
     write_text(out, "plan", entry->plan);
     write_text(out, "unit", unit_names[entry->unit]);
     write_number(out, "bound", entry->bound);
-    if (needs_newest(entry->unit))
+    if (form_of(entry) >= WITH_DATA)
         write_text(out, "data", entry->data != NULL ? entry->data : "");
     write_text(out, "mechanism", mechanism_names[entry->mechanism]);
     write_number(out, "epsilon", entry->epsilon);
@@ -63,6 +68,12 @@ static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
     write_number(out, "agent", entry->agent);
     write_number(out, "rounds", entry->rounds);
     write_number(out, "agents", entry->agents);
+    if (form_of(entry) == WITH_LAST) {
+        write_number(out, "last", entry->last.price);
+        write_number(out, "last_agent", entry->last.agent);
+        write_number(out, "last_rows", entry->last.rows);
+        write_number(out, "last_cut", entry->last.cut);
+    }
     tc_buffer_printf(out, ",\"priced\":%s", entry->is_priced ? "true" : "false");
 }
 
@@ -144,6 +155,14 @@ static size_t index_of(const char *name, const char *const *names, size_t first,
     return SIZE_MAX;
 }
 
+/* What is not known costs everything. */
+static bool read_last(tc_arena *arena, const char **from, tc_ledger_last *last) {
+    return read_number(arena, from, "last", INFINITY, &last->price) &&
+           read_number(arena, from, "last_agent", INFINITY, &last->agent) &&
+           read_number(arena, from, "last_rows", NAN, &last->rows) &&
+           read_number(arena, from, "last_cut", NAN, &last->cut) && last->rows >= 1 && last->cut >= 1;
+}
+
 /* Where the entry ends and its check begins; NULL if there is no check. */
 static const char *read_entry(tc_arena *arena, const char *from, int form, tc_ledger_entry *entry) {
     entry->run = read_string(arena, &from, openings[form]);
@@ -156,10 +175,10 @@ static const char *read_entry(tc_arena *arena, const char *from, int form, tc_le
                            sizeof unit_names / sizeof *unit_names);
     if (unit == SIZE_MAX || unit == TC_ADJACENCY_BARE || !read_number(arena, &from, "bound", NAN, &entry->bound))
         return NULL;
-    if (needs_newest((tc_adjacency)unit) != (form == NEWEST))
+    if (form < WITH_LAST && says_data((tc_adjacency)unit) != (form == WITH_DATA))
         return NULL;
-    const char *data = form == NEWEST ? read_string(arena, &from, ",\"data\":") : NULL;
-    if ((form == NEWEST && data == NULL) || (unit == TC_ADJACENCY_WITHIN && !(entry->bound > 0)))
+    const char *data = form >= WITH_DATA ? read_string(arena, &from, ",\"data\":") : NULL;
+    if ((form >= WITH_DATA && data == NULL) || (unit == TC_ADJACENCY_WITHIN && !(entry->bound > 0)))
         return NULL;
     entry->data = unit == TC_ADJACENCY_DATA ? data : NULL;
     size_t mechanism = index_of(read_string(arena, &from, ",\"mechanism\":"), mechanism_names, TC_MECHANISM_NONE, 4);
@@ -171,7 +190,8 @@ static const char *read_entry(tc_arena *arena, const char *from, int form, tc_le
     entry->agents = NAN;
     if ((form > OLDEST && !read_number(arena, &from, "agent", INFINITY, &entry->agent)) ||
         !read_number(arena, &from, "rounds", NAN, &entry->rounds) ||
-        (form > OLDEST && !read_number(arena, &from, "agents", NAN, &entry->agents)))
+        (form > OLDEST && !read_number(arena, &from, "agents", NAN, &entry->agents)) ||
+        (form == WITH_LAST && !read_last(arena, &from, &entry->last)))
         return NULL;
     entry->unit = (tc_adjacency)unit;
     entry->mechanism = (tc_mechanism)mechanism;
@@ -193,11 +213,11 @@ const char *tc_ledger_line_read(tc_arena *arena, const char *line, size_t length
         return "it holds a zero byte";
     const char *text = tc_arena_copy(arena, line, length);
     int form = OLDEST;
-    while (form <= NEWEST && strncmp(text, openings[form], strlen(openings[form])) != 0)
+    while (form <= WITH_LAST && strncmp(text, openings[form], strlen(openings[form])) != 0)
         form++;
-    if (form > NEWEST && strncmp(text, "{\"tacit_ledger\":", 16) == 0)
+    if (form > WITH_LAST && strncmp(text, "{\"tacit_ledger\":", 16) == 0)
         return "it was written by a newer tacit, or changed";
-    if (form > NEWEST)
+    if (form > WITH_LAST)
         return "it is not a line of a tacit ledger";
     *entry = (tc_ledger_entry){0};
     const char *end = read_entry(arena, text, form, entry);

@@ -204,24 +204,13 @@ static bool has_promise_in_vain(tc_work *work, const tc_model *model, const tc_p
     return false;
 }
 
-/* A change that is larger than planned costs more delta than epsilon says: sums of runs have no rule for it. */
-static bool adds_up_bounds(tc_work *work, const tc_model *model, const tc_privacy_wishes *wishes) {
-    bool adds_up =
-        wishes->plan.certain && (wishes->ledger != NULL || wishes->budgets.count > 0 || !isnan(model->budget.epsilon));
-    if (adds_up)
-        tc_work_say(work,
-                    "--feasible always does not go with a ledger or a budget yet: the noise of its last round has "
-                    "bounds, and runs with such noise are not added up");
-    return adds_up;
-}
-
 tc_status tc_check_wishes(tc_work *work, const tc_model *model, const tc_privacy_wishes *wishes, bool runs) {
     lack_list lacks = {.work = work};
     if (model->role == TC_ROLE_AGENT)
         return TC_OK; /* the plan says that this is the wrong file */
     bool in_vain = has_steps_in_vain(work, wishes);
     in_vain = has_promise_in_vain(work, model, &wishes->plan) || in_vain;
-    if (in_vain || adds_up_bounds(work, model, wishes))
+    if (in_vain)
         return TC_BAD_USAGE;
     find_rounds(&lacks, model, &wishes->plan, runs);
     find_promise(&lacks, model, wishes);

@@ -90,6 +90,27 @@ class Feasible(unittest.TestCase):
             self.assertTrue(made["feasibility"]["certain"], unit)
             self.assertEqual(made["final"]["max_violation"], 0)
 
+    def test_budgets_count_it(self):
+        """Each run costs its plan's epsilon and delta, bounds and all; sums are at the budget's delta."""
+        for mechanism, allowed in (("laplace", 3), ("gaussian", 9)):
+            with self.subTest(mechanism=mechanism), tempfile.TemporaryDirectory() as folder:
+                words = (EXAMPLES / "num.tacit", *PROMISE, "--mechanism", mechanism, "--feasible", "always", "--ledger",
+                         f"{folder}/spent")
+                alone = result("plan", *words, "--budget", "1:1e-6")
+                self.assertTrue(alone["within_budget"])
+                self.assertFalse(result("plan", *words, "--budget", "1:1e-8")["within_budget"])
+                self.assertFalse(result("plan", *words, "--budget", "0.98:1e-6")["within_budget"])
+                budget = ("--budget", "3.2:5e-6")
+                done = [tacit("run", *words, *budget).returncode for _ in range(allowed + 1)]
+                self.assertEqual(done, [0] * allowed + [1])
+                ledger = result("plan", *words)["ledger"]
+                spent = ledger["spent"][0]
+                self.assertTrue(spent["priced"] and spent["not_converted"] == 0)
+                self.assertEqual(spent["runs"], allowed)
+                self.assertTrue(0 < spent["delta_of_bounds"] <= spent["delta"] < 1)
+                lines = pathlib.Path(folder, "spent").read_text().splitlines()
+                self.assertTrue(all(line.startswith('{"tacit_ledger":4,') for line in lines))
+
     def test_refusals(self):
         paper, num = EXAMPLES / "paper.tacit", EXAMPLES / "num.tacit"
         with tempfile.TemporaryDirectory() as folder:
@@ -101,8 +122,8 @@ class Feasible(unittest.TestCase):
                 (("run", paper, *PROMISE, "--mechanism", "gaussian", "--method", "published", "--feasible", "always"),
                  "--method tacit"),
                 (("run", num, "--mechanism", "none", "--rounds", 100, "--feasible", "always"), "--mechanism none"),
-                (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--ledger",
-                  f"{folder}/ledger"), "a ledger or a budget"),
+                (("plan", num, *PROMISE, "--mechanism", "laplace", "--feasible", "always", "--ledger",
+                  f"{folder}/ledger", "--budget", 4), "runs with --feasible always cost a delta: write --budget 4:1e-6"),
                 (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--on-late", "hold",
                   "--most-holds", 1), "used again (--on-late hold)"),
                 (("audit", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "samples the rounds"),

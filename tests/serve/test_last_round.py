@@ -29,7 +29,7 @@ class LastRound(unittest.TestCase):
         self.assertEqual(summary["rounds"], ROUNDS + 1)
         self.assertEqual(summary["feasibility"], alone["feasibility"])
         self.assertTrue(summary["feasibility"]["certain"] and summary["feasibility"]["shown"])
-        self.assertFalse(summary["ledger"]["spent"][0]["priced"])  # no rule adds up runs whose noise has bounds
+        self.assertFalse(summary["ledger"]["spent"][0]["priced"])  # its noise has a seed
         for name, result in parties.results().items():
             self.assertEqual(result["x"][name], alone["x"][name])
 

@@ -69,6 +69,8 @@ double tc_normal_tail_inverse_up(double probability);
 double tc_bounded_delta(tc_mechanism mechanism, double amount, double rows, double cut);
 /* The least cut, in 64ths, that keeps this delta; infinite for none. */
 double tc_bounded_cut(tc_mechanism mechanism, double amount, double rows, double delta);
+/* The probability that unbounded Gaussian noise lies inside in all rows, rounded down. */
+double tc_bounded_kept(double rows, double cut);
 
 /* Of the plan's delta, what Gaussian noise itself may use: all of it, unless a last round has bounds to pay for. */
 double tc_noise_delta(const tc_plan *plan);

@@ -11,14 +11,14 @@ static double laplace_delta(double epsilon, double cut) {
 }
 
 /* What is kept of the noise of all rows: (1 - 2 Q(cut))^rows >= 1 - 2 rows Q(cut). */
-static double least_kept(double rows, double cut) {
+double tc_bounded_kept(double rows, double cut) {
     return tc_add_down(1, -tc_mul_up(tc_mul_up(2, rows), tc_normal_tail(tc_point(cut)).hi));
 }
 
 /* sqrt(rows) mu phi(cut - mu) / (1 - 2 Q(cut)), for mu <= cut. */
 static double gaussian_delta(double mu, double rows, double cut) {
-    double kept = least_kept(1, cut), from = tc_add_down(cut, -mu);
-    if (!(from >= 0 && kept > 0) || !(least_kept(rows, cut) >= TC_LEAST_KEPT))
+    double kept = tc_bounded_kept(1, cut), from = tc_add_down(cut, -mu);
+    if (!(from >= 0 && kept > 0) || !(tc_bounded_kept(rows, cut) >= TC_LEAST_KEPT))
         return INFINITY;
     double each = tc_mul_up(mu, tc_normal_density(tc_point(from)).hi);
     return tc_div_up(tc_mul_up(tc_sqrt_up(rows), each), kept);

@@ -382,6 +382,8 @@ void tc_account_prices(tc_planner *p) {
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
     double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p, NULL);
     double last = p->last != NULL ? whole_agent(p->last, NULL) : 0;
+    if (plan->last != NULL)
+        plan->last->agent = last;
     plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
     if (p->last != NULL)
         plan->range_price =
