@@ -45,6 +45,8 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_REFUSED, TC_LOG_WARNING, "refused", "an agent or its message was refused")                              \
     X(TC_EVENT_CONNECTION_REFUSED, TC_LOG_WARNING, "connection-refused", "a connection was refused")                   \
     X(TC_EVENT_WAITING, TC_LOG_WARNING, "waiting", "a round waits for agents")                                         \
+    X(TC_EVENT_NOT_CERTAIN, TC_LOG_ERROR, "not-certain",                                                               \
+      "the last round was given up: the result is not certain to satisfy the constraints")                             \
     X(TC_EVENT_HELD, TC_LOG_WARNING, "held", "an agent's last state was used again")                                   \
     X(TC_EVENT_PROGRESS, TC_LOG_INFO, "progress", "rounds done")                                                       \
     X(TC_EVENT_RELOADED, TC_LOG_INFO, "reloaded", "certificates were read again")                                      \

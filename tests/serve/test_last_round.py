@@ -80,6 +80,60 @@ class LastRound(unittest.TestCase):
                     pacer.link.receive(1)
                 pacer.close()
 
+    def test_a_last_round_that_cannot_come_is_given_up(self):
+        """With --last-deadline the run ends: nothing more is released, results are averages, and nobody calls them certain."""
+        with Parties(TOWN, options=["--feasible", "always", "--margin", "auto"]) as parties:
+            parties.start_cloud(seed=7)
+            parties.start_agents("ac", trace=False)
+            pacer = wire.RawAgent("b", start=1.0, highest=2)
+            pacer.open(parties.port, parties.key_folders["b"])
+            pacer.enrol()
+            pacer.run(10)
+            parties.agents["a"].kill()
+            shutil.rmtree(parties.states / "a")
+            lost = parties.start_agent("a", trace=False)
+            pacer.run(ROUNDS)
+            self.assertEqual(lost.wait(), 2)
+            pacer.send_state()
+            with self.assertRaises(TimeoutError):
+                pacer.link.receive(1)
+            parties.cloud.kill()  # the operator decides: the same command, with a deadline
+            pacer.close()
+            cloud = parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", "--last-deadline", 2, "--log", "json", seed=7)
+            agent = parties.agents["c"]
+            self.assertEqual(agent.wait(), 0, agent.err)
+            kept = agent.json()
+            self.assertIn("the run ended without its last round", kept["reason"])
+            again = wire.RawAgent("b", start=1.0, highest=2)  # it missed the end, and is told
+            again.open(parties.port, parties.key_folders["b"])
+            again.enrol(answered=ROUNDS)
+            end = again.link.expect(wire.END)
+            self.assertEqual((end.round, end.reason), (ROUNDS, 1))
+            again.close()
+            cloud.stop()
+            self.expect_given_up(cloud)
+            with self.subTest("after a restart"):
+                cloud = parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", seed=7)
+                told = parties.start_agent("c", trace=False)
+                self.assertEqual(told.wait(), 0, told.err)
+                self.assertEqual(told.json()["x"], kept["x"])
+                cloud.stop()
+                self.expect_given_up(cloud)
+
+    def expect_given_up(self, cloud):
+        self.assertEqual(cloud.wait(), 1, cloud.err)
+        summary = cloud.json()
+        self.assertEqual((summary["outcome"], summary["rounds"]), ("done", ROUNDS))
+        self.assertFalse(summary["feasibility"]["certain"])
+        self.assertIsNone(summary["feasibility"]["move"])
+        self.assertIn("The last round was given up", summary["reason"])
+
+    def test_a_deadline_that_is_kept_changes_nothing(self):
+        with Parties(TOWN, options=["--feasible", "always"]) as parties:
+            parties.start_cloud("--last-deadline", 60, seed=7)
+            parties.start_agents()
+            self.check(parties, 7)
+
     def restart(self, parties):
         parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", seed=7)
 

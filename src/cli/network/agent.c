@@ -100,6 +100,11 @@ static void tell_old(tc_cli *cli, const tc_agent *agent, size_t count, bool new_
 }
 
 static const char *reason_of(tc_cli *cli, const tc_agent_output *output, const char *cloud) {
+    for (size_t i = 0; tc_agent_how(output->agent) == TC_AGENT_DONE && i < output->count; i++) {
+        const char *more = tc_agent_look(output->agent, i).message; /* what there is to say of a result */
+        if (more[0] != '\0')
+            return more;
+    }
     if (tc_agent_is_over(tc_agent_how(output->agent)))
         return tc_agent_how(output->agent) == TC_AGENT_DONE ? NULL : tc_agent_message(output->agent);
     return tc_arena_format(cli->arena, "Stopped before the end; the same command goes on, with the cloud at %s.",

@@ -18,6 +18,7 @@ enum {
     THREADS,
     ON_LATE,
     DEADLINE,
+    LAST_DEADLINE,
     MOST_HOLDS,
     TICK,
     DURABILITY,
@@ -106,6 +107,17 @@ static const tc_option options[] = {
                       "After how long an agent is late, counted from the opening of a round, or from when the agent "
                       "came back. With wait, the log then names the agents that a round waits for. At the end of a "
                       "run, absent agents have the same time, and at least 45 seconds, to come for the last answer."},
+    [LAST_DEADLINE] = {.name = "last-deadline",
+                       .type = TC_OPTION_REAL,
+                       .argument = "SECONDS",
+                       .least = 1e-3,
+                       .most = 1e6,
+                       .text =
+                           "With --feasible always: how long the last round waits for the agents' averages, counted "
+                           "from its opening or from the start of this cloud. Then the run ends without it: nothing "
+                           "more is released, results are not moved, and they are not certain to satisfy the "
+                           "constraints (exit 1). Without this option it waits for ever. It may be changed from "
+                           "start to start."},
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
     [TICK] = {.name = "tick",
               .type = TC_OPTION_REAL,
@@ -353,7 +365,8 @@ static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_outp
                                 .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
                                 .late = {.holds = values[ON_LATE].choice == 1,
                                          .deadline = values[DEADLINE].real,
-                                         .most_holds = (unsigned)values[MOST_HOLDS].integer},
+                                         .most_holds = (unsigned)values[MOST_HOLDS].integer,
+                                         .last = values[LAST_DEADLINE].given ? values[LAST_DEADLINE].real : 0},
                                 .tick = values[TICK].given ? values[TICK].real : 0,
                                 .after_restore = values[AFTER_RESTORE].flag,
                                 .new_run = values[NEW_RUN].flag,
@@ -373,7 +386,29 @@ static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_outp
                                 .context = ledger};
 }
 
-static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
+/* The run has ended, and its last round was given up. */
+static bool lacks_last(const tc_plan *plan, const tc_server_result *result) {
+    return result->end == TC_RUN_DONE && result->rounds < tc_plan_messages(plan);
+}
+
+static const char *done_reason(tc_cli *cli, const tc_plan *plan, const tc_server_result *result) {
+    const char *untold =
+        result->names[0] == '\0'
+            ? NULL
+            : tc_arena_format(
+                  cli->arena,
+                  "These agents are not known to have had the last answer: %s. The same command gives it to "
+                  "them.",
+                  result->names);
+    if (!lacks_last(plan, result))
+        return untold;
+    return tc_arena_format(cli->arena,
+                           "The last round was given up, since averages of some agents did not come: results were not "
+                           "moved, and are not certain to satisfy the constraints.%s%s",
+                           untold != NULL ? " " : "", untold != NULL ? untold : "");
+}
+
+static const char *reason_of(tc_cli *cli, const tc_plan *plan, const tc_server_result *result) {
     switch (result->end) {
     case TC_RUN_DIVERGED:
         return result->reason == NULL ? "The run diverged."
@@ -384,12 +419,7 @@ static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
                                "these agents, or they have not checked it: %s.",
                                result->names);
     case TC_RUN_DONE:
-        return result->names[0] == '\0'
-                   ? NULL
-                   : tc_arena_format(cli->arena,
-                                     "These agents are not known to have had the last answer: %s. The same command "
-                                     "gives it to them.",
-                                     result->names);
+        return done_reason(cli, plan, result);
     case TC_RUN_STOPPED:
         return "Stopped: the same command goes on with the run.";
     case TC_RUN_GOES_ON:
@@ -429,7 +459,7 @@ static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *outp
     }
     output->result = result;
     output->outcome = tc_run_end_name(result->end);
-    output->reason = result->run_id == NULL ? "Stopped while it stood by." : reason_of(cli, result);
+    output->reason = result->run_id == NULL ? "Stopped while it stood by." : reason_of(cli, output->plan, result);
     if (result->run_id == NULL)
         return TC_OK;
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
@@ -513,7 +543,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     } else {
         tc_serve_output_text(&output, &cli->output);
     }
-    *yes = output.result != NULL && (result.end == TC_RUN_STOPPED || (result.end == TC_RUN_DONE && setup.sound));
+    *yes = output.result != NULL && (result.end == TC_RUN_STOPPED ||
+                                     (result.end == TC_RUN_DONE && setup.sound && !lacks_last(output.plan, &result)));
     return TC_OK;
 }
 

@@ -325,7 +325,8 @@ static void look_for_end(tc_agent *agent) {
             "in another",
             worst->run, tc_state_file_path(worst->file));
     else
-        (void)snprintf(agent->message, sizeof agent->message, "%s", worst->how == TC_AGENT_DONE ? "done" : worst->why);
+        (void)snprintf(agent->message, sizeof agent->message, "%s",
+                       worst->how == TC_AGENT_DONE && worst->why[0] == '\0' ? "done" : worst->why);
 }
 
 /* ---- Going on ---- */

@@ -517,12 +517,21 @@ static int said_length(const tc_refusal *refusal, const char **text) {
     return refusal->reason_length < MOST_SAID ? (int)refusal->reason_length : MOST_SAID;
 }
 
+/* The run has ended, and the cloud gave the last round of --feasible always up: the average is whole, and stays. */
+static bool lacks_move_alone(const tc_agent_slot *slot) {
+    const tc_agent_record *record = &slot->record;
+    return record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds && record->unknown == 0 &&
+           slot->is_current;
+}
+
 static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *refusal) {
     const char *text = tc_refusal_text(refusal->code);
     char more[TC_AGENT_HOLDER + 80];
     bool is_final = !tc_refusal_may_retry(refusal->code);
     if (refusal->code == TC_REFUSED_REPLACED && !slot->is_enrolled)
         is_final = false; /* the other connection may be this agent's own, just lost */
+    if (refusal->code == TC_REFUSED_OVER && slot->is_enrolled && lacks_move_alone(slot))
+        return; /* END follows, and says how it ended */
     if (refusal->code == TC_REFUSED_OVER && tc_agent_has_all(agent, slot)) {
         tc_agent_finish(agent, slot, TC_AGENT_DONE, "%s", "");
         return;
@@ -582,6 +591,12 @@ static void hear_end(tc_agent *agent, const tc_frame *frame) {
                             (unsigned long long)end.round);
         else if (tc_agent_has_all(agent, slot))
             tc_agent_finish(agent, slot, TC_AGENT_DONE, "%s", "");
+        else if (lacks_move_alone(slot) && end.round == slot->record.answered)
+            tc_agent_finish(agent, slot, TC_AGENT_DONE,
+                            "the run ended without its last round, since averages of some agents did not come: the "
+                            "result of agent %.60s is its average, was not moved, and is not certain to satisfy the "
+                            "constraints",
+                            slot->steps.name);
         else
             tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
                             "the run ended after round %llu, and agent %.60s has answers only up "

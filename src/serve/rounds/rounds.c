@@ -50,11 +50,24 @@ static void arm(tc_rounds *r, double at) {
         tc_rounds_break(r, r->lanes, TC_RUN_FAILED, TC_NO_MEMORY);
 }
 
+/* When the last round of --feasible always is given up: averages that cannot come are not waited for. */
+static double last_deadline(const tc_rounds *r) {
+    bool is_last = r->settings.method == TC_WIRE_CERTAIN && r->open == r->settings.rounds;
+    return is_last && r->settings.late.last > 0 ? r->opened_at + r->settings.late.last : (double)INFINITY;
+}
+
+/* Nothing of the last round was released. Agents keep their averages as they are, and nothing is certain of them. */
+static void give_up_last(tc_rounds *r) {
+    TC_LOG(r->settings.reporter->log, TC_EVENT_NOT_CERTAIN, tc_log_round(r->last), tc_log_count("missing", r->missing),
+           tc_log_agents(tc_rounds_names(r, TC_NAME_MISSING)));
+    tc_rounds_over(r, TC_END_DONE);
+}
+
 void tc_late_open(tc_rounds *r) {
     r->opened_at = tc_serve_now();
     r->warn_after = r->settings.late.deadline;
     r->warn_at = r->opened_at + r->warn_after;
-    arm(r, r->warn_at);
+    arm(r, fmin(r->warn_at, last_deadline(r)));
 }
 
 /* Holds the agents whose deadline has passed. Returns the next deadline, INFINITY for none. */
@@ -98,7 +111,10 @@ static void be_late(tc_rounds *r) {
         r->warn_after *= 2;
         r->warn_at = r->opened_at + r->warn_after;
     }
-    arm(r, fmin(next, r->warn_at));
+    if (now >= last_deadline(r))
+        give_up_last(r);
+    else
+        arm(r, fmin(fmin(next, r->warn_at), last_deadline(r)));
 }
 
 void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {

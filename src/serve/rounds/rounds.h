@@ -37,6 +37,7 @@ typedef struct tc_late_policy {
     bool holds;          /* a late agent's last state is used again; otherwise the round waits */
     double deadline;     /* seconds until the state is used again, or until the log says who is late */
     unsigned most_holds; /* how often one state may be used again */
+    double last;         /* seconds that the last round of --feasible always waits; 0: for ever */
 } tc_late_policy;
 
 typedef struct tc_rounds_settings {
