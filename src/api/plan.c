@@ -32,6 +32,10 @@ static void method_json(const tc_tacit_facts *method, const tc_model *model, tc_
     tc_json_numbers(json, "row_scale", method->row_scale, rows);
     tc_json_numbers(json, "weight", method->weight, rows);
     tc_margin_json(method, json);
+    if (method->certain) {
+        tc_json_number(json, "most_move", method->most_move);
+        tc_json_number(json, "usual_move", method->usual_move);
+    }
     tc_json_open_array(json, "warnings");
     for (size_t i = 0; i < method->warning_count; i++)
         tc_json_string(json, NULL, method->warnings[i]);
@@ -91,6 +95,14 @@ static void plan_json(const tacit_result *result, tc_json *json) {
     tc_json_close_object(json);
 }
 
+static const char *move_sentence(tc_arena *arena, const tc_tacit_facts *method) {
+    return tc_arena_format(
+        arena,
+        "the move: results that satisfy all inequalities are moved by at most %s %% of the way to the "
+        "Slater point, whatever the noise is; by about %.3g %% where a constraint is at its limit",
+        tc_text_up(arena, 100 * method->most_move), 100 * method->usual_move);
+}
+
 static const char *margin_sentence(tc_arena *arena, const tc_tacit_facts *method) {
     const tc_margin_wish *margin = &method->margin;
     return margin->kind == TC_MARGIN_GIVEN
@@ -133,6 +145,10 @@ static void plan_text(const tacit_result *result, tc_buffer *out) {
     if (p->method != NULL && p->method->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(out, "\n");
         tc_options_wrap(out, margin_sentence(arena, p->method), 2);
+    }
+    if (p->method != NULL && p->method->certain) {
+        tc_buffer_puts(out, "\n");
+        tc_options_wrap(out, move_sentence(arena, p->method), 2);
     }
     for (size_t i = 0; p->method != NULL && i < p->method->warning_count; i++) {
         tc_buffer_puts(out, "\n");

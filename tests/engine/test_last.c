@@ -181,6 +181,51 @@ static void what_is_certain_holds(void **state) {
     }
 }
 
+/* The average, from where the move has brought it. */
+static double *unmoved(tc_arena *arena, const tc_model *model, const double *x, double t) {
+    double *average = TC_NEW(arena, double, model->state_count);
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t k = 0; k < model->families[f].count; k++)
+            for (size_t c = 0; c < model->families[f].dim; c++) {
+                size_t at = tc_coord_of(&model->families[f], k, c);
+                average[at] = (x[at] - t * tc_coef_at(model->families[f].slater[c], k)) / (1 - t);
+            }
+    return average;
+}
+
+/* Where the average satisfies all inequalities, the move is no larger than the plan says. */
+static void moves_are_no_larger_than_predicted(void **state) {
+    (void)state;
+    double nearest = 0;
+    size_t inside = 0;
+    for (size_t i = 0; i + 1 < SITUATIONS; i++) {
+        planned p;
+        half_case of = case_of(&p, &situations[i], i % 2 == 0 ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN);
+        release_of r = planned_release(&p, of.plan->last->plan);
+        double *g = TC_NEW(p.arena, double, r.count), most = of.facts->most_move, usual = of.facts->usual_move;
+        assert_true(0 < usual && usual < most && most <= 1);
+        for (uint64_t seed = 1; seed <= 60; seed++) {
+            tc_arena *arena = tc_arena_new(0);
+            tc_engine *engine = engine_of(arena, &of, seed, TC_DRIVER_SMALL, NULL);
+            finish(engine, situations[i].rounds);
+            double t = tc_engine_feasibility(engine)->move;
+            bool satisfies = t < 1;
+            if (satisfies)
+                planned_evaluate(&r, unmoved(arena, p.model, tc_engine_result_states(engine), t), g);
+            for (size_t e = 0; satisfies && e < r.count; e++)
+                satisfies = p.model->constraints[r.shown[e].position].is_equality || g[e] <= 0;
+            inside += satisfies;
+            nearest = satisfies ? fmax(nearest, t / most) : nearest;
+            assert_true(!satisfies || t <= most);
+            tc_arena_free(arena);
+        }
+        planned_end(&p);
+    }
+    print_message("%zu averages satisfy all inequalities; the largest move is %.3g of what is predicted\n", inside,
+                  nearest);
+    assert_true(inside >= 20 && nearest > 0.4);
+}
+
 static void an_engine_without_a_second_source_is_refused(void **state) {
     (void)state;
     planned p;
@@ -205,6 +250,7 @@ int main(void) {
         cmocka_unit_test(drivers_and_teams_have_the_same_bits),
         cmocka_unit_test(agents_elsewhere_have_the_same_result),
         cmocka_unit_test(what_is_certain_holds),
+        cmocka_unit_test(moves_are_no_larger_than_predicted),
         cmocka_unit_test(an_engine_without_a_second_source_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

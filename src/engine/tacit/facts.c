@@ -504,6 +504,7 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                : check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;
+    tc_predict_move(arena, plan, model, made);
     made->radius = radius_from_room(arena, model, derivatives, made);
     if (isnan(made->radius))
         made->radius = find_radius(model, made, dual_radius);

@@ -30,6 +30,9 @@ typedef struct tc_tacit_facts {
     bool *is_constant;  /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
     bool certain;       /* --feasible always: a last round follows, and the move is its answer (engine/last.c) */
     bool moves;         /* the last answer moves the result towards that point (margin.c) */
+    /* --feasible always, NAN otherwise: the move is at most most_move where the average satisfies all inequalities;
+     * usual_move where a row is at its limit and its noise is 0 (docs/proofs/ending.md, section 5). */
+    double most_move, usual_move;
     tc_margin_wish margin;
     const char **warnings; /* where the method is not expected to do well */
     size_t warning_count;
@@ -50,6 +53,9 @@ typedef struct tc_feasibility {
 tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
                                     const char **why);
+
+/* most_move and usual_move, of rows that are not constant (margin.c). */
+void tc_predict_move(tc_arena *arena, const tc_plan *plan, const tc_model *model, tc_tacit_facts *facts);
 
 /* NULL, or that two rows are a band narrower than noise, which should be an equality (bands.c). in_band: by row, set
  * where it is a side of one. */

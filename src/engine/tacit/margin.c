@@ -321,6 +321,32 @@ static void move_result(tc_margin *margin, const double *allowance) {
     margin->found.move = t;
 }
 
+/* By row of g: the bound of its noise in the last round. */
+static double *last_bounds(tc_arena *arena, const tc_plan *last, size_t m) {
+    double *bounds = TC_NEW(arena, double, m + 1);
+    for (size_t i = 0; i < last->channel_count; i++) {
+        const tc_channel *channel = &last->channels[i];
+        for (uint32_t j = channel->first_row; j < channel->first_row + channel->row_count; j++)
+            bounds[j] = ldexp((double)channel->bound, channel->step_exponent);
+    }
+    return bounds;
+}
+
+void tc_predict_move(tc_arena *arena, const tc_plan *plan, const tc_model *model, tc_tacit_facts *facts) {
+    facts->most_move = facts->usual_move = facts->certain ? 0 : NAN;
+    if (!facts->certain)
+        return;
+    const double *bounds = last_bounds(arena, plan->last->plan, model->constraint_count);
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        double allowance = plan->last->allowance[j], slack = tc_add_down(facts->slack[j], -allowance);
+        double once = tc_add_up(bounds[j], allowance), twice = tc_mul_up(2, once);
+        if (model->constraints[j].is_equality || facts->is_constant[j])
+            continue;
+        facts->most_move = slack > 0 ? fmax(facts->most_move, tc_margin_least_move(twice, slack)) : 1;
+        facts->usual_move = slack > 0 ? fmax(facts->usual_move, tc_margin_least_move(once, slack)) : 1;
+    }
+}
+
 static void note_shown(tc_margin *margin) {
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++)
