@@ -85,6 +85,17 @@ TESTED = [
      "multipliers_of_equalities_keep_their_sign"),
     ("kinks_stop_early", "an agent's step with kinks stops early", "engine/test_proximal_kinks", None,
      "steps_in_another_set_are_the_minimum_too"),
+    ("last_round_unpaid", "nobody pays for the last round", "plan/test_last", None, "everything_together_costs_what_was_asked"),
+    ("bounds_half", "the last round's noise has half its bounds", "plan/test_last", None, "everything_together_costs_what_was_asked"),
+    ("bounds_cost_nothing", "bounds of noise cost no delta", "promise/test_last_rounds", None, "what_bounds_cost_is_counted_and_needed"),
+    ("bounds_not_entered", "a ledger's line forgets the last round", "promise/test_last_rounds", None,
+     "a_plan_is_entered_with_its_last_round"),
+    ("move_too_short", "the last round moves results too little", "engine/test_last", None,
+     "a_certified_move_is_enough_for_all_that_is_possible"),
+    ("average_of_some_rounds", "an average is sent though rounds are missing", "serve/test_last_round.py",
+     "LastRound.test_an_agent_without_an_average_of_all_rounds_sends_none",
+     "test_an_agent_without_an_average_of_all_rounds_sends_none"),
+    ("memory_in_the_clear", "a journal row's averages are not encrypted", "serve/test_key", None, "nothing_of_it_can_be_read"),
 ]
 
 

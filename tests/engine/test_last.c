@@ -2,6 +2,7 @@
  * restart; and what is said to hold with certainty does. */
 /* labels: threads */
 #include "engine/cloud_halves.h"
+#include "engine/tacit/controller_inside.h"
 
 #define EXAMPLE(name) TACIT_SOURCE_DIR "/examples/" name ".tacit"
 #define MANY                                                                                                           \
@@ -181,6 +182,32 @@ static void what_is_certain_holds(void **state) {
     }
 }
 
+/* Exactly, and at the least that is allowed: (1 - t) u <= t (slack - allowance) in every row, whatever was released. */
+static void a_certified_move_is_enough_for_all_that_is_possible(void **state) {
+    (void)state;
+    planned p;
+    half_case of = case_of(&p, &situations[1], TC_MECHANISM_GAUSSIAN);
+    size_t m = p.model->constraint_count, moved = 0;
+    const double *allowance = of.plan->last->allowance;
+    tc_margin *margin = tc_margin_new(p.arena, of.facts, of.plan, p.model, p.derivatives);
+    double *upper = TC_NEW(p.arena, double, m);
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        long double most = 0;
+        for (size_t j = 0; j < m; j++)
+            upper[j] = of.facts->slack[j] * sin((double)(seed * (j + 3)) * 1.7) * (seed % 10 == 0 ? 1e-9 : 1);
+        double t = tc_margin_certify(margin, upper, allowance)->move;
+        for (size_t j = 0; j < m; j++) {
+            long double room = (long double)of.facts->slack[j] - allowance[j], u = upper[j];
+            assert_true(t == 1 || (1 - (long double)t) * u <= (long double)t * room);
+            most = u > 0 ? fmaxl(most, u / (u + room)) : most;
+        }
+        assert_true(t <= most * (1 + 1e-9L));
+        moved += t > 0 && t < 1;
+    }
+    assert_true(moved > 100);
+    planned_end(&p);
+}
+
 /* The average, from where the move has brought it. */
 static double *unmoved(tc_arena *arena, const tc_model *model, const double *x, double t) {
     double *average = TC_NEW(arena, double, model->state_count);
@@ -250,6 +277,7 @@ int main(void) {
         cmocka_unit_test(drivers_and_teams_have_the_same_bits),
         cmocka_unit_test(agents_elsewhere_have_the_same_result),
         cmocka_unit_test(what_is_certain_holds),
+        cmocka_unit_test(a_certified_move_is_enough_for_all_that_is_possible),
         cmocka_unit_test(moves_are_no_larger_than_predicted),
         cmocka_unit_test(an_engine_without_a_second_source_is_refused),
     };

@@ -73,11 +73,11 @@ class LastRound(unittest.TestCase):
                     shutil.copytree(copy, parties.states / "a")
                 agent = parties.start_agent("a", trace=False)
                 pacer.run(ROUNDS)
-                self.assertEqual(agent.wait(), 2)
-                self.assertRegex(agent.err, r"a does not know what the cloud used of it up to round \d+, so it has no average of all rounds")
                 pacer.send_state()  # the last: the cloud waits for agent a, and releases nothing
                 with self.assertRaises(TimeoutError):
                     pacer.link.receive(1)
+                self.assertEqual(agent.wait(), 2)
+                self.assertRegex(agent.err, r"a does not know what the cloud used of it up to round \d+, so it has no average of all rounds")
                 pacer.close()
 
     def test_a_last_round_that_cannot_come_is_given_up(self):

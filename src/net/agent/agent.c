@@ -60,6 +60,10 @@ bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot) {
            slot->record.answered == slot->record.rounds && slot->is_saved;
 }
 
+bool tc_agent_lacks_rounds(const tc_agent_slot *slot) {
+    return slot->record.method == TC_WIRE_CERTAIN && slot->record.unknown > 0;
+}
+
 /* Private numbers are wiped with the agent. */
 static void wipe_slot(void *what) {
     const tc_agent_slot *slot = what;

@@ -81,7 +81,7 @@ static void say_state(tc_agent *agent, tc_agent_slot *slot) {
     size_t states = slot->steps.states;
     if (!save(agent, slot) || record->answered == record->rounds)
         return;
-    if (record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds && record->unknown > 0) {
+    if (record->answered + 1 == record->rounds && tc_agent_lacks_rounds(slot)) {
         tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
                         "agent %.60s does not know what the cloud used of it up to round %llu, so it has no average of "
                         "all rounds, and sends none: the promise of --feasible always covers no other. Begin a new run",
@@ -374,7 +374,7 @@ static bool step_from(tc_agent *agent, tc_agent_slot *slot, const tc_answer *ans
 /* The last round: no step, and the moved average is both. */
 static bool move_result(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) {
     const tc_agent_record *record = &slot->record;
-    if (record->method == TC_WIRE_CERTAIN && record->unknown > 0) {
+    if (tc_agent_lacks_rounds(slot)) {
         tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
                         "the last answer is about an average that agent %.60s sent and no longer has: its state file "
                         "is older than that, so there is no result to take",
@@ -520,8 +520,8 @@ static int said_length(const tc_refusal *refusal, const char **text) {
 /* The run has ended, and the cloud gave the last round of --feasible always up: the average is whole, and stays. */
 static bool lacks_move_alone(const tc_agent_slot *slot) {
     const tc_agent_record *record = &slot->record;
-    return record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds && record->unknown == 0 &&
-           slot->is_current;
+    return record->method == TC_WIRE_CERTAIN && record->answered + 1 == record->rounds &&
+           !tc_agent_lacks_rounds(slot) && slot->is_current;
 }
 
 static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *refusal) {

@@ -79,4 +79,7 @@ void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot);
 /* Every round of this run was answered, and the state file says so. */
 bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot);
 
+/* --feasible always: the agent does not know all states that the cloud used of it, and so has no average to send. */
+bool tc_agent_lacks_rounds(const tc_agent_slot *slot);
+
 #endif
