@@ -294,6 +294,65 @@ static void a_minimiser_of_ones_own_is_asked_instead(void **state) {
     keys_end(&k);
 }
 
+static double steps_seen[DIM];
+
+/* The minimiser of `square` in the box, with a step for each state. */
+static bool own_by_state(void *context, const double *p, const double *steps, double regularization, const double *from,
+                         double *next) {
+    static const double wanted[DIM] = {4, -20};
+    (void)context;
+    for (size_t i = 0; i < DIM; i++) {
+        steps_seen[i] = steps[i];
+        next[i] = (2 * wanted[i] - p[i] + from[i] / steps[i]) / (2 + regularization + 1 / steps[i]);
+        next[i] = fmax(-10, fmin(10, next[i]));
+    }
+    return true;
+}
+
+static void a_minimiser_by_state_gets_the_scaled_steps(void **state) {
+    (void)state;
+    keys k = keys_begin();
+    static const agent_case squares = {NULL, square, clip};
+    static const int8_t uneven[DIM] = {2, -1}, even[DIM] = {1, 1};
+    const double p[DIM] = {1, -30}, x[DIM] = {-3, 5};
+    const tc_agent_answer answer = {.method = TC_WIRE_TACIT, .p = p, .step = 0.5, .regularization = 0.25};
+    tc_agent_callbacks callbacks = callbacks_of(&squares);
+    tc_agent_steps own, both, library, alone;
+    double next[DIM], expected[DIM];
+    assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &library), TC_OK);
+    callbacks.proximal_by_state = own_by_state;
+    assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &own), TC_OK);
+    callbacks.proximal = own_proximal;
+    assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &both), TC_OK);
+    callbacks.proximal_by_state = NULL;
+    assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &alone), TC_OK);
+
+    assert_null(
+        library.scale(library.context, uneven)); /* steps 8 and 0.125: as the library's own minimiser has them */
+    assert_null(own.scale(own.context, uneven));
+    assert_int_equal(library.step(library.context, &answer, x, expected), TC_STEPPED);
+    assert_int_equal(own.step(own.context, &answer, x, next), TC_STEPPED);
+    assert_true(steps_seen[0] == 8 && steps_seen[1] == 0.125);
+    for (size_t i = 0; i < DIM; i++)
+        assert_true(fabs(next[i] - expected[i]) <= 1e-8);
+
+    assert_null(both.scale(both.context, uneven)); /* asked only where steps differ, or where there is no other */
+    steps_seen[0] = 0;
+    assert_int_equal(both.step(both.context, &answer, x, next), TC_STEPPED);
+    assert_true(steps_seen[0] == 8);
+    assert_null(both.scale(both.context, even));
+    steps_seen[0] = 0;
+    assert_int_equal(both.step(both.context, &answer, x, next), TC_STEPPED);
+    assert_true(steps_seen[0] == 0 && next[0] == 1 + 2 + 0.25 - 3);
+    assert_null(own.scale(own.context, NULL));
+    assert_int_equal(own.step(own.context, &answer, x, next), TC_STEPPED);
+    assert_true(steps_seen[0] == 0.5 && steps_seen[1] == 0.5);
+
+    assert_null(alone.scale(alone.context, even));
+    assert_non_null(strstr(alone.scale(alone.context, uneven), "needs proximal_by_state"));
+    keys_end(&k);
+}
+
 static bool anywhere(void *context, double *v) {
     (void)context;
     (void)v;
@@ -376,6 +435,7 @@ int main(void) {
         cmocka_unit_test(functions_that_fail_or_are_not_finite_end_the_step),
         cmocka_unit_test(a_gradient_that_is_none_is_not_asked_for_ever),
         cmocka_unit_test(a_minimiser_of_ones_own_is_asked_instead),
+        cmocka_unit_test(a_minimiser_by_state_gets_the_scaled_steps),
         cmocka_unit_test(without_a_start_it_is_zero_or_the_nearest_point_of_the_box),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(only_the_file_of_one_agent_is_an_agent),
