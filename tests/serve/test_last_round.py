@@ -134,6 +134,19 @@ class LastRound(unittest.TestCase):
             parties.start_agents()
             self.check(parties, 7)
 
+    def test_a_deadline_without_a_last_round_is_refused(self):
+        with Parties(TOWN) as parties:
+            cloud = parties.start_cloud("--last-deadline", 60, ready=False)
+            self.assertEqual(cloud.wait(), 2)
+            self.assertIn("--last-deadline goes with --feasible always", cloud.err)
+
+    def test_its_price_is_entered(self):
+        with Parties(TOWN, options=["--feasible", "always", "--budget", "4:1e-4"]) as parties:
+            parties.start_cloud()
+            parties.start_agents()
+            spent = parties.finish()["ledger"]["spent"][0]
+            self.assertTrue(spent["priced"] and 3.9 < spent["epsilon"] <= 4 and 0 < spent["delta_of_bounds"] <= 1e-4)
+
     def restart(self, parties):
         parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", seed=7)
 

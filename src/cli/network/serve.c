@@ -272,6 +272,8 @@ static const char *find_wrong(const serve_wishes *w) {
     if (strcmp(values[HTTP].text, "off") == 0 && (values[HTTP_HOST].given || values[LINGER].given))
         return values[LINGER].given ? "--linger would change nothing: there are no pages with --http off"
                                     : "--http-host would change nothing: there are no pages with --http off";
+    if (values[LAST_DEADLINE].given && !w->privacy.plan.certain)
+        return "--last-deadline goes with --feasible always";
     if (values[AFTER_RESTORE].flag && values[NEW_RUN].flag)
         return "--after-restore goes on with a run, and --new-run begins another: give one of them";
     return NULL;
