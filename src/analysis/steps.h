@@ -40,9 +40,9 @@ static inline bool tc_is_closed(const tc_bracket *b) { return b->lower >= b->upp
 
 /* K^g_1 and K^g_2. Leaves in `vertex` (n numbers, or NULL) the point where entries are largest. */
 void tc_lipschitz_constraints(tc_streams *streams, tc_bracket g[2], double *vertex);
-/* K^i_1 and K^i_2 for every row of rows; vertex from above. */
-void tc_lipschitz_jacobian(tc_streams *streams, tc_agent_constants *rows, size_t count, bool by_family,
-                           const double *vertex);
+/* K^i_1 and K^i_2 for every row of rows; vertex from above. Of members that other ranks know some parts of it are
+ * added. */
+void tc_lipschitz_jacobian(tc_streams *streams, tc_agent_constants *rows, size_t count, bool by_family, double *vertex);
 /* L_i over the bounding box of X_i. */
 void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                              tc_agent_constants *rows, size_t count, bool by_family, const tc_monitor *monitor);

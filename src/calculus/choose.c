@@ -1,6 +1,7 @@
 #include "calculus/choose.h"
 
 #include "calculus/tape/tape.h"
+#include "model/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,12 +71,13 @@ static void load_member(const tc_family *family, size_t member, tc_interval *val
 
 static void load_hull(const tc_family *family, tc_interval *values, tc_interval *member) {
     size_t count = family->dim + family->column_count;
-    load_member(family, 0, values);
-    for (size_t k = 1; k < family->count; k++) {
+    tc_fold_begin(family, values, count * sizeof *values);
+    for (size_t k = family->known_first; k < family->known_end; k++) {
         load_member(family, k, member);
         for (size_t i = 0; i < count; i++)
-            values[i] = tc_hull(values[i], member[i]);
+            values[i] = k == 0 ? member[i] : tc_hull(values[i], member[i]);
     }
+    tc_fold_end(family, values, count * sizeof *values);
 }
 
 /* ---- how the objective moves with a node ------------------------------------------------------------------------- */
@@ -272,7 +274,9 @@ void tc_choose_for_all(tc_choices *l) {
         l->chosen[i] = (unsigned char)(op == TC_ABS ? sign_of(l, &l->hull, i) : choice);
         open += can_be_zero(l, &l->hull, i);
     }
-    for (size_t k = 0; k < l->family->count && open > 0; k++) {
+    if (open == 0)
+        return;
+    for (size_t k = l->family->known_first; k < l->family->known_end && open > 0; k++) {
         look_at_member(l, k);
         for (size_t i = 0; i < l->count; i++)
             if (op_of(l, i) == TC_NORM && l->chosen[i] == TC_CHOICE_KEPT && can_be_zero(l, &l->own, i)) {
@@ -280,6 +284,9 @@ void tc_choose_for_all(tc_choices *l) {
                 open--;
             }
     }
+    for (size_t i = 0; i < l->count; i++)
+        if (op_of(l, i) == TC_NORM && tc_for_some(l->family, l->chosen[i] == TC_CHOICE_LIFTED))
+            l->chosen[i] = TC_CHOICE_LIFTED;
 }
 
 /* |u| that the objective rises with is lifted even where the member knows its sign: signs would tell members apart, and
@@ -302,14 +309,19 @@ static bool is_alike(const tc_choices *l, size_t i) {
 
 bool tc_choice_is_bend(const tc_choices *l, size_t i) { return op_of(l, i) == TC_HUBER; }
 
-bool tc_choose_for_member(tc_choices *l, size_t member) {
-    bool any_zero = false, alike = true;
+bool tc_all_choose_alike(tc_choices *l) {
+    bool alike = true;
     find_hull(l);
-    look_at_member(l, member);
-    for (size_t i = 0; i < l->count; i++) {
-        any_zero = any_zero || can_be_zero(l, &l->own, i);
+    for (size_t i = 0; i < l->count; i++)
         alike = alike && is_alike(l, i);
-    }
+    return alike;
+}
+
+void tc_choose_for_member(tc_choices *l, size_t member) {
+    bool any_zero = false;
+    look_at_member(l, member);
+    for (size_t i = 0; i < l->count; i++)
+        any_zero = any_zero || can_be_zero(l, &l->own, i);
     for (size_t i = 0; i < l->count; i++) {
         bool is_zero = can_be_zero(l, &l->bare, i) && (can_be_zero(l, &l->own, i) || rises(l, &l->own, i));
         tc_choice choice = any_zero && is_zero ? TC_CHOICE_LIFTED : TC_CHOICE_KEPT;
@@ -317,5 +329,4 @@ bool tc_choose_for_member(tc_choices *l, size_t member) {
             choice = op_of(l, i) == TC_ABS ? absolute_of(l, i) : bend_of(l, &l->own, i);
         l->chosen[i] = (unsigned char)choice;
     }
-    return alike;
 }

@@ -28,8 +28,10 @@ bool tc_choice_is_bend(const tc_choices *choices, size_t i);
 
 /* For all members at once. */
 void tc_choose_for_all(tc_choices *choices);
-/* For one member. True where all members choose alike. */
-bool tc_choose_for_member(tc_choices *choices, size_t member);
+/* For one member. */
+void tc_choose_for_member(tc_choices *choices, size_t member);
+/* Whether all members choose alike. */
+bool tc_all_choose_alike(tc_choices *choices);
 
 /* What was chosen last, tc_choices_count bytes; and what was chosen for one node. */
 unsigned char *tc_chosen(const tc_choices *choices);

@@ -41,19 +41,6 @@ static bool is_affine(const tc_model *model, tc_expr root) {
     return found;
 }
 
-static bool has_kinks(const tc_model *model, tc_expr root) {
-    tc_mark mark = tc_arena_mark(model->arena);
-    size_t count;
-    bool found = false;
-    const tc_expr *nodes = tc_reachable(model->arena, model->dag, &root, 1, &count);
-    for (size_t i = 0; i < count; i++) {
-        unsigned op = model->dag->nodes[nodes[i]].op;
-        found = found || op == TC_ABS || op == TC_MAX || op == TC_NORM || op == TC_HUBER;
-    }
-    tc_arena_rewind(model->arena, mark);
-    return found;
-}
-
 static bool are_even(const tc_coef *coefs, size_t count) {
     bool even = true;
     for (size_t i = 0; coefs != NULL && i < count; i++)
@@ -76,10 +63,10 @@ static bool has_even_ranges(const tc_family *family) {
     return even;
 }
 
-static bool family_spreads(const tc_model *model, const tc_family *family) {
+static bool family_spreads(const tc_family *family) {
     return !is_column(family->declared_objective) && !is_column(family->declared_jacobian[0]) &&
-           !is_column(family->declared_jacobian[1]) && !has_kinks(model, family->objective) &&
-           tc_public_set(family) == NULL && (family->datum_count == 0 || has_even_ranges(family));
+           !is_column(family->declared_jacobian[1]) && tc_public_set(family) == NULL &&
+           (family->datum_count == 0 || has_even_ranges(family));
 }
 
 static bool is_alike(const tc_model *model, const tc_family *family) {
@@ -95,10 +82,8 @@ bool tc_spreads(const tc_model *model, tc_spread most) {
         model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
     for (size_t j = 0; spreads && j < model->constraint_count; j++)
         spreads = is_affine(model, model->constraints[j].outer);
-    for (size_t r = 0; spreads && r < model->sum_count; r++)
-        spreads = is_affine(model, model->sums[r].body);
     for (size_t f = 0; spreads && f < model->family_count; f++)
-        spreads = family_spreads(model, &model->families[f]) &&
+        spreads = family_spreads(&model->families[f]) &&
                   (most == TC_SPREAD_ALL || !model->families[f].is_spread || is_alike(model, &model->families[f]));
     return spreads;
 }

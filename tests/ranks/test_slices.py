@@ -81,13 +81,13 @@ schedule {{ alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 3 }}
 OTHERS = {
     "a range of members": "agents home[i in 1..60000] { state p in [0, 1]; private minimize (p - i / 60000)^2 }\n"
                           "constraint c: sum(home: p) <= 20000\n",
-    # Not spread: every rank knows all.
     "kinks": "data homes = csv \"homes.csv\"\n"
              "agents home over homes { state p in [0, 10]; private minimize abs(p - need) }\n"
              "constraint c: sum(home: p) <= 100000\n",
     "curved constraints": "data homes = csv \"homes.csv\"\n"
                           "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
                           "constraint c: sum(home: p^2) <= 500000\n",
+    # Not spread: every rank knows all.
     "a named member": "data homes = csv \"homes.csv\"\n"
                       "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
                       "constraint c: sum(home: p) + home[50999].p <= 100000\n",
@@ -114,6 +114,11 @@ def npy(path, fields, count, body):
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body)
 
 
+def homes(path, table):
+    npy(path, [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], len(table),
+        b"".join(struct.pack("<ddi", *row) for row in table))
+
+
 class Slices(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -122,12 +127,10 @@ class Slices(unittest.TestCase):
         cls.rows = rows(MEMBERS)
         cls.lines = ["need,weight,cap", *(f"{a!r},{b!r},{c}" for a, b, c in cls.rows)]
         (cls.folder / "homes.csv").write_text("\n".join(cls.lines) + "\n")
-        body = b"".join(struct.pack("<ddi", *row) for row in cls.rows)
-        npy(cls.folder / "homes.npy", [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], MEMBERS, body)
+        homes(cls.folder / "homes.npy", cls.rows)
         os.environ["TACIT_TEST_GUARD"] = "1"
         cls.addClassCleanup(os.environ.pop, "TACIT_TEST_GUARD")
-        body = b"".join(struct.pack("<ddi", *row) for row in sorted(cls.rows))
-        npy(cls.folder / "sorted.npy", [("need", "<f8"), ("weight", "<f8"), ("cap", "<i4")], MEMBERS, body)
+        homes(cls.folder / "sorted.npy", sorted(cls.rows))
 
     def problem(self, text, **values):
         path = self.folder / "p.tacit"

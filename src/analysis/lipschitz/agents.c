@@ -93,16 +93,36 @@ static tc_witness witness_of(jacobian_search *h, const tc_family *family, size_t
     return (tc_witness){.rest = TC_REST_MIDDLE, .count = family->dim, .coords = coords, .values = values};
 }
 
-static void lower_at(jacobian_search *h, const double *x) {
+/* Of one member. Where one rank knows it, that rank finds the bounds, and gives them and the member's part of x to all:
+ * there, what one agent's states do to its block depends on no other's (tc_spreads). */
+static void lower_of_member(jacobian_search *h, const tc_family *family, size_t member, double *x, double bound[2]) {
+    size_t number = (size_t)(family - h->streams->model->families), dim = family->dim;
+    if (tc_is_known(family, member)) {
+        tc_streams_member(h->streams, number, member, x);
+        tc_variation_lower(h->variation, number, 0, bound);
+    }
+    if (!family->is_spread)
+        return;
+    tc_mark mark = tc_arena_mark(h->streams->arena);
+    double *found = TC_NEW(h->streams->arena, double, dim + 2);
+    memcpy(found, bound, 2 * sizeof *found);
+    for (size_t c = 0; c < dim; c++)
+        found[2 + c] = x[tc_coord_of(family, member, c)];
+    tc_from_member(family, member, found, (dim + 2) * sizeof *found);
+    memcpy(bound, found, 2 * sizeof *found);
+    for (size_t c = 0; c < dim; c++)
+        x[tc_coord_of(family, member, c)] = found[2 + c];
+    tc_arena_rewind(h->streams->arena, mark);
+}
+
+static void lower_at(jacobian_search *h, double *x) {
     for (size_t r = 0; r < h->count; r++) {
         tc_agent_constants *row = &h->rows[r];
-        size_t family = (size_t)(row->family - h->streams->model->families);
         for (int p = 0; p < 2; p++) {
             if (tc_is_closed(&row->jacobian[p]) && row->jacobian[p].witness.count > 0)
                 continue;
-            double bound[2];
-            tc_streams_member(h->streams, family, h->worst[p][r], x);
-            tc_variation_lower(h->variation, family, 0, bound);
+            double bound[2] = {0, 0};
+            lower_of_member(h, row->family, h->worst[p][r], x, bound);
             for (int q = 0; q < 2; q++) {
                 tc_bracket *bracket = &row->jacobian[q];
                 if (bound[q] > bracket->lower || bracket->witness.count == 0) {
@@ -145,6 +165,25 @@ static double score(void *context, const double *moved) {
     return bound[t->p];
 }
 
+/* The rank that knows the member searches. */
+static double search(trial *t, const tc_bracket *bracket, double *moved, size_t budget) {
+    const tc_model *model = t->search->streams->model;
+    const tc_family *family = &model->families[t->family];
+    tc_arena *arena = t->search->streams->arena;
+    double *found = TC_NEW(arena, double, t->count + 1);
+    if (tc_is_known(family, t->member)) {
+        tc_interval *ranges = TC_NEW(arena, tc_interval, t->count);
+        for (size_t i = 0; i < t->count; i++)
+            ranges[i] = tc_coord_range(model, t->first_coord + i * t->stride);
+        found[t->count] = tc_coordinate_search(ranges, t->count, moved, bracket->lower,
+                                               bracket->upper * (1 - TC_CLOSED), budget, score, t);
+        memcpy(found, moved, t->count * sizeof *found);
+    }
+    tc_from_member(family, t->member, found, (t->count + 1) * sizeof *found);
+    memcpy(moved, found, t->count * sizeof *found);
+    return found[t->count];
+}
+
 /* Searches from the best point so far, over the agent's own coordinates, or all where others matter. */
 static void improve(jacobian_search *h, size_t r, int p, double *x) {
     const tc_model *model = h->streams->model;
@@ -167,14 +206,10 @@ static void improve(jacobian_search *h, size_t r, int p, double *x) {
                .count = curved ? n : row->family->dim,
                .stride = curved ? 1 : row->family->count,
                .first_coord = curved ? 0 : row->family->first_coord + member};
-    tc_interval *ranges = TC_NEW(h->streams->arena, tc_interval, t.count);
     double *moved = TC_NEW(h->streams->arena, double, t.count);
-    for (size_t i = 0; i < t.count; i++) {
-        ranges[i] = tc_coord_range(model, t.first_coord + i * t.stride);
+    for (size_t i = 0; i < t.count; i++)
         moved[i] = x[t.first_coord + i * t.stride];
-    }
-    double found = tc_coordinate_search(ranges, t.count, moved, bracket->lower, bracket->upper * (1 - TC_CLOSED),
-                                        (size_t)(share / cost), score, &t);
+    double found = search(&t, bracket, moved, (size_t)(share / cost));
     if (found > bracket->lower) {
         for (size_t i = 0; i < t.count; i++)
             x[t.first_coord + i * t.stride] = moved[i];
@@ -183,7 +218,7 @@ static void improve(jacobian_search *h, size_t r, int p, double *x) {
     }
 }
 
-static void find_lower(jacobian_search *h, const double *vertex) {
+static void find_lower(jacobian_search *h, double *vertex) {
     const tc_model *model = h->streams->model;
     tc_arena *arena = h->streams->arena;
     size_t n = model->state_count;
@@ -191,11 +226,10 @@ static void find_lower(jacobian_search *h, const double *vertex) {
     for (size_t i = 0; i < sizeof fills / sizeof *fills && !(i > 0 && all_closed(h)); i++) {
         if (tc_interrupted(h->streams->monitor))
             return;
-        const double *x = vertex;
+        double *x = vertex;
         if (fills[i] != NULL) {
-            double *filled = TC_NEW(arena, double, n + 1);
-            fills[i](model, filled);
-            x = filled;
+            x = TC_NEW(arena, double, n + 1);
+            fills[i](model, x);
         }
         tc_streams_outer_point(h->streams, x);
         tc_variation_prepare(h->variation, x);
@@ -210,8 +244,7 @@ static void find_lower(jacobian_search *h, const double *vertex) {
 
 /* paper: Assumption 3
  * K^i_1 and K^i_2. */
-void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count, bool by_family,
-                           const double *vertex) {
+void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count, bool by_family, double *vertex) {
     size_t widest = 0;
     for (size_t r = 0; r < count; r++) {
         for (int p = 0; p < 2; p++)

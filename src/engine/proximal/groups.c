@@ -34,7 +34,7 @@ static void sign(const grouping *g, size_t member, unsigned char *signature) {
     size_t chosen = g->choices != NULL ? tc_choices_count(g->choices) : 0;
     memset(signature, 0, g->bytes);
     if (g->choices != NULL) {
-        (void)tc_choose_for_member(g->choices, member);
+        tc_choose_for_member(g->choices, member);
         memcpy(signature, tc_chosen(g->choices), chosen);
     }
     if (g->set == NULL || is_lifted(g, signature))
@@ -78,10 +78,10 @@ static void find_groups(grouping *g) {
     const tc_family *family = g->family;
     g->bytes = (g->choices != NULL ? tc_choices_count(g->choices) : 0) + (family->piece_count + 1) * sizeof(size_t);
     unsigned char *signature = TC_NEW(g->arena, unsigned char, g->bytes);
-    bool all_alike = g->choices == NULL || tc_choose_for_member(g->choices, 0), varies = !all_alike || g->set != NULL;
+    bool varies = g->set != NULL || !(g->choices == NULL || tc_all_choose_alike(g->choices));
     g->group_of = TC_NEW(g->arena, size_t, varies ? family->count : 1);
     for (size_t k = tc_first_known(family, varies), last = 0; k < tc_end_known(family, varies); k++) {
-        sign(g, k, signature);
+        sign(g, varies ? k : family->known_first, signature);
         last = find(g, signature, last);
         g->group_of[k] = last;
         g->sizes[last]++;
@@ -156,7 +156,7 @@ static const size_t *members_of(const grouping *g, size_t group) {
 /* What the members of a group chose, as its first one does. */
 static const tc_family_derivatives *derive(grouping *g, size_t first) {
     tc_family_derivatives *made = TC_NEW(g->arena, tc_family_derivatives, 1);
-    (void)tc_choose_for_member(g->choices, first);
+    tc_choose_for_member(g->choices, first);
     *made = tc_derive_objective(g->arena, g->model, g->family, g->choices);
     return made;
 }
@@ -192,7 +192,7 @@ tc_proximal_groups tc_proximal_group(tc_arena *arena, const tc_agents *agents, s
         group->members = g.is_one ? NULL : members_of(&g, i);
         group->derivatives = derivatives;
         if (g.choices != NULL)
-            group->derivatives = derive(&g, group->members != NULL ? group->members[0] : 0);
+            group->derivatives = derive(&g, group->members != NULL ? group->members[0] : g.family->known_first);
         group->of = agents_of(&g, group, g.sizes[i], agents, &agents->families[family], memory);
     }
     return made;

@@ -1,0 +1,128 @@
+"""Which shapes of problems are spread over ranks (docs/scale.md, "Whose data a rank has"), and that each gives every bit of one
+process: check, plan and run, both methods, all placements, both mechanisms and none. With TACIT_TEST_GUARD a rank that reads what it
+does not know ends by a signal. Tables are sorted, so that ranks know members of different kinds; what is largest is on the last one."""
+# labels: long once
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import ranks
+import test_slices
+
+BINARIES = pathlib.Path(os.environ["TACIT_BINARY_DIR"])
+PLAIN, SPREAD = BINARIES / "tacit", BINARIES / "tacit-mpi"
+MEMBERS = 51000
+
+PROBLEM = """data homes = npy "{file}.npy" public cap
+agents home over homes {{
+  state p[2] in {box}
+  {lines}
+  private minimize {objective}
+  slater p = {slater}
+  gap 900
+}}
+constraint c: {constraint}
+{more}
+privacy {{ mechanism laplace; adjacency {unit}; epsilon 1 }}
+schedule {{ alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 3 }}
+"""
+USUAL = {"file": "by_need", "box": "[0, 10]", "lines": "", "objective": "weight * (p[1] - need)^2 + 2 * (p[2] - 1)^2",
+         "slater": "0.5", "constraint": "sum(home: p[1] + p[2]) <= 350000", "more": "", "unit": "one 1"}
+CURVED = {"constraint": "sum(home: p[1]^2 + 0.5 * p[1] * p[2] + p[2]^2) <= 500000",
+          "more": "constraint d: sum(home: exp(0.1 * p[1]) + p[2]) <= 200000"}
+CURVED_BY_DATA = {"file": "by_cap", "constraint": "sum(home: cap * p[1]^2 + p[2]^2) <= 900000"}
+
+# Whether |u|, a norm or a huber needs a variable depends on the member, and in a sorted table on the rank.
+KINKS = {
+    "|u|": "weight * abs(p[1] - need) + (p[2] - 1)^2",
+    "|u| whose sign some know": "abs(p[1] + need - 2) + (p[2] - 1)^2",
+    "the largest": "max(weight * p[1], need - p[1], 1) + (p[2] - 1)^2",
+    "norms that some find at 0": "norm(p + need - 3) + p[1]^2",
+    "huber": "huber(p[1] - need, 0.5) + weight * (p[2] - 1)^2",
+    "huber that falls for some": "(need - 2.5) * huber(p[1] - 3, 0.5) + 40 * p[1]^2 + (p[2] - 1)^2",
+}
+
+WAYS = {  # of a run
+    "tacit": (),
+    "published": ("--method", "published"),
+    "states": ("--placement", "states"),
+    "gaussian": ("--mechanism", "gaussian", "--delta", "1e-6"),
+    "none": ("--mechanism", "none", "--threads", "2"),
+}
+
+
+def timeless(text):
+    return {key: value for key, value in json.loads(text).items() if key not in ("seconds", "times")}
+
+
+class Shapes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        rows = test_slices.rows(MEMBERS)
+        for name, key in (("by_need", None), ("by_cap", lambda row: row[2])):
+            test_slices.homes(cls.folder / f"{name}.npy", sorted(rows, key=key))
+
+    def write(self, **parts):
+        (self.folder / "p.tacit").write_text(PROBLEM.format(**{**USUAL, **parts}))
+
+    def on_ranks(self, count, *words, program=SPREAD):
+        os.environ["TACIT_TEST_GUARD"] = "tell"
+        try:
+            return ranks.run(count, program, *words, cwd=self.folder)
+        finally:
+            del os.environ["TACIT_TEST_GUARD"]
+
+    def same(self, count, *words, spread=True, codes=(0,)):
+        one = ranks.subprocess.run([PLAIN, *words], capture_output=True, text=True, cwd=self.folder, timeout=120)
+        some = self.on_ranks(count, *words)
+        self.assertEqual(some.returncode, one.returncode, some.stderr)
+        self.assertIn(one.returncode, codes, one.stderr)
+        self.assertTrue(timeless(some.stdout) == timeless(one.stdout))  # too long to show
+        self.assertEqual("rank 1 knows members" in some.stderr, spread)
+
+    def all_ways(self, parts, ways=WAYS, spread=("check", "plan", "run")):
+        """Numbers of ranks take turns."""
+        self.write(**parts)
+        counts = [2, 3, 7]
+        for command in ("check", "plan"):
+            with self.subTest(command, **parts):
+                self.same(counts[0], command, "p.tacit", "--json", spread=command in spread)
+        for way in ways:
+            counts = counts[1:] + counts[:1]
+            with self.subTest("run", way=way, **parts):
+                self.same(counts[0], "run", "p.tacit", "--seed", "1", "--no-reference", "--json", "--full", *WAYS[way],
+                          spread="run" in spread)
+
+    def test_curved_terms(self):
+        self.all_ways(CURVED)
+        self.all_ways({**CURVED, "unit": "agent"}, ("tacit",))
+        self.all_ways({**CURVED, "unit": "ensemble 1"}, ("tacit", "gaussian"))
+
+    def test_curved_terms_with_data(self):
+        self.all_ways(CURVED_BY_DATA, ("tacit",), spread=("check",))
+
+    def test_the_largest_of_all_ranks_counts(self):
+        """A rank that would take its own members' for it is found."""
+        self.write(**CURVED_BY_DATA)
+        one = ranks.subprocess.run([PLAIN, "check", "p.tacit", "--json"], capture_output=True, text=True, cwd=self.folder)
+        some = self.on_ranks(3, "check", "p.tacit", "--json", program=BINARIES / "tacit-mpi_with_largest_here")
+        bounds = [json.loads(done.stdout)["lipschitz"]["jacobian"][0]["l1"]["upper"] for done in (one, some)]
+        self.assertEqual(bounds, [16, 6])  # twice the largest cap
+
+    def test_objectives_with_kinks(self):
+        ways = [way for way in WAYS if way != "published"]
+        for number, (what, objective) in enumerate(KINKS.items()):
+            with self.subTest(what):
+                self.all_ways({"objective": objective}, (ways[number % len(ways)],))
+
+    def test_kinks_and_sets(self):
+        self.all_ways({"objective": KINKS["|u|"], "lines": "private set sum(p) >= need - 1", "slater": "2.5"}, ("tacit", "states"))
+
+
+if __name__ == "__main__":
+    unittest.main()
