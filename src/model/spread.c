@@ -190,6 +190,13 @@ void tc_from_member(const tc_family *family, size_t member, void *bytes, size_t 
     tc_ranks_broadcast(bytes, count, (size_t)who);
 }
 
+double tc_coord_at(const tc_model *model, const double *x, size_t coord) {
+    const tc_family *family = tc_family_of_coord(model, coord);
+    double value = x[coord];
+    tc_from_member(family, (coord - family->first_coord) % family->count, &value, sizeof value);
+    return value;
+}
+
 void tc_copy_point(const tc_model *model, double *to, const double *from) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];

@@ -66,6 +66,9 @@ size_t tc_sum_known(const tc_family *family, size_t here);
 /* What one member has, which one rank knows: gives it to all. */
 void tc_from_member(const tc_family *family, size_t member, void *bytes, size_t count);
 
+/* A coordinate of a point of which each rank has the members that it knows: what all need to know. */
+double tc_coord_at(const tc_model *model, const double *x, size_t coord);
+
 /* The states of the members that are known, from one point to another. */
 void tc_copy_point(const tc_model *model, double *to, const double *from);
 

@@ -14,6 +14,7 @@ static bool is_affine_node(const tc_dag *dag, tc_expr e, const bool *affine) {
     switch ((int)n->op) {
     case TC_STATE:
     case TC_SUM:
+    case TC_COORD:
         return true;
     case TC_ADD:
     case TC_SUB:
@@ -24,21 +25,31 @@ static bool is_affine_node(const tc_dag *dag, tc_expr e, const bool *affine) {
         return affine[n->a] && affine[n->b] && !(dag->nodes[n->a].has_state && dag->nodes[n->b].has_state);
     case TC_DIV:
         return affine[n->a] && !dag->nodes[n->b].has_state;
-    default: /* and coordinates: their members would stand apart */
+    default:
         return false;
     }
 }
 
-static bool is_affine(const tc_model *model, tc_expr root) {
+static bool has_same_box(const tc_family *family);
+
+/* Whether a constraint is affine in sums and coordinates. Members of spread families that it names have public boxes
+ * that all ranks know; *named counts them. */
+static bool outer_spreads(const tc_model *model, tc_expr root, size_t *named) {
     tc_mark mark = tc_arena_mark(model->arena);
     size_t count;
     const tc_expr *nodes = tc_reachable(model->arena, model->dag, &root, 1, &count);
-    bool *affine = TC_NEW(model->arena, bool, model->dag->count);
-    for (size_t i = 0; i < count; i++)
+    bool *affine = TC_NEW(model->arena, bool, model->dag->count), spreads = true;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &model->dag->nodes[nodes[i]];
         affine[nodes[i]] = is_affine_node(model->dag, nodes[i], affine);
-    bool found = affine[root];
+        if (n->op != TC_COORD || !tc_family_of_coord(model, n->u.index)->is_spread)
+            continue;
+        spreads = spreads && has_same_box(tc_family_of_coord(model, n->u.index));
+        ++*named;
+    }
+    spreads = spreads && affine[root];
     tc_arena_rewind(model->arena, mark);
-    return found;
+    return spreads;
 }
 
 static bool are_even(const tc_coef *coefs, size_t count) {
@@ -63,9 +74,14 @@ static bool has_even_ranges(const tc_family *family) {
     return even;
 }
 
+static bool has_even_public_set(const tc_family *family) {
+    const tc_set_piece *set = tc_public_set(family);
+    return set == NULL || (has_same_box(family) && are_even(set->center, set->count) && !is_column(set->radius));
+}
+
 static bool family_spreads(const tc_family *family) {
     return !is_column(family->declared_objective) && !is_column(family->declared_jacobian[0]) &&
-           !is_column(family->declared_jacobian[1]) && tc_public_set(family) == NULL &&
+           !is_column(family->declared_jacobian[1]) && has_even_public_set(family) &&
            (family->datum_count == 0 || has_even_ranges(family));
 }
 
@@ -80,8 +96,9 @@ static bool is_alike(const tc_model *model, const tc_family *family) {
 bool tc_spreads(const tc_model *model, tc_spread most) {
     bool spreads =
         model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
+    size_t named = 0;
     for (size_t j = 0; spreads && j < model->constraint_count; j++)
-        spreads = is_affine(model, model->constraints[j].outer);
+        spreads = outer_spreads(model, model->constraints[j].outer, &named) && named <= TC_MOST_SPREAD_ROWS;
     for (size_t f = 0; spreads && f < model->family_count; f++)
         spreads = family_spreads(&model->families[f]) &&
                   (most == TC_SPREAD_ALL || !model->families[f].is_spread || is_alike(model, &model->families[f]));

@@ -173,7 +173,7 @@ bool tc_ensemble_values(tc_ensemble *ensemble, const double *x) {
             carry(ensemble, family, tc_fold_end);
     }
     for (size_t r = model->sum_count; r < d->input_count; r++)
-        ensemble->coords[d->inputs[r].index] = ensemble->inputs[r] = x[d->inputs[r].index];
+        ensemble->coords[d->inputs[r].index] = ensemble->inputs[r] = tc_coord_at(model, x, d->inputs[r].index);
     tc_real finite = ensemble->objective;
     if (ensemble->outer_values != NULL)
         evaluate_outer(ensemble, ensemble->outer_values);

@@ -668,6 +668,23 @@ class Files(Written):
         self.assertEqual(float(rows[400]["mu[shared]"]), answer["mu"][0])
         self.assertEqual(float(rows[400]["g[shared]"]), answer["g"][0])
 
+    def test_the_object_in_a_file_is_that_of_json(self):
+        """Whole or not at all; no other file is overwritten, and text stays on standard output."""
+        path = self.here / "result.json"
+        answer = run(self.whole, "--seed", "3")
+        for _ in range(2):
+            done = tacit("run", self.whole, "--seed", "3", "--output", str(path))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(without_times(json.loads(path.read_text())), without_times(answer))
+            self.assertIn("Guarantee", done.stdout)
+        self.assertEqual(path.stat().st_mode & 0o077, 0)
+        self.assertEqual([other.name for other in self.here.glob("result.json*")], ["result.json"])
+        text = "mine\n"
+        path.write_text(text)
+        self.refused(2, "--output would write over this file, which is not a JSON object", self.whole, "--output", str(path))
+        self.assertEqual(path.read_text(), text)
+        self.refused(2, "--trace and --output would write the same file", self.whole, "--output", "new", "--trace", "new")
+
     def test_a_trace_of_all_has_every_round_and_changes_nothing(self):
         trace = str(self.here / "t.csv")
         answer = run(self.whole, "--seeds", "2", "--trace", trace, "--trace-all")

@@ -1,6 +1,7 @@
 """What several ranks cannot have, and what they must have in common: a clear refusal each, said once. Ctrl-C, and a rank that
 dies."""
 # labels: once
+import json
 import os
 import pathlib
 import signal
@@ -88,10 +89,10 @@ class Refusals(unittest.TestCase):
     def test_wrong_option_is_said_once(self):
         self.refused(self.here(3, "run", "curved.tacit", "--sed", "1"), "did you mean --seed?")
 
-    def long_run(self):
-        """Long enough to be stopped. mpirun waits ten seconds before it kills what it has asked to end."""
-        run = subprocess.Popen(["mpirun", "--mca", "odls_base_sigkill_timeout", "10", "-n", "2", MANY, "run", "curved.tacit", "--seed", "1", "--rounds", "100000000",
-                                "--no-reference", "--json"], env=ranks.environment(), text=True, cwd=self.folder / "here",
+    def long_run(self, *more, patience=10):
+        """Long enough to be stopped. mpirun waits so many seconds before it asks, and again before it kills."""
+        run = subprocess.Popen(["mpirun", "--mca", "odls_base_sigkill_timeout", str(patience), "-n", "2", MANY, "run", "curved.tacit",
+                                "--seed", "1", "--rounds", "100000000", "--no-reference", "--json", *more], env=ranks.environment(), text=True, cwd=self.folder / "here",
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, restore_signals=True)
         deadline = time.monotonic() + 60
         children = []
@@ -110,6 +111,18 @@ class Refusals(unittest.TestCase):
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("interrupted: this is how far it came", messages)
         self.assertIn('"outcome": "interrupted"', out)
+
+    def test_a_file_is_whole_after_ctrl_c_to_mpirun(self):
+        """Standard output is cut: mpirun forwards nothing while it waits for ranks to end, and has room for some kilobytes."""
+        run, _ = self.long_run("--output", "result.json", patience=3)
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=60)
+        text = (self.folder / "here/result.json").read_text()
+        result = json.loads(text)
+        self.assertEqual((result["outcome"], len(result["x"])), ("interrupted", problems.UNITS + problems.STORES + 1))
+        self.assertGreater(len(text), 100000)
+        self.assertTrue(text.startswith(out.replace("\r", "")))
+        self.assertEqual([path.name for path in (self.folder / "here").glob("result.json*")], ["result.json"])
 
     def test_a_rank_that_dies_ends_the_job(self):
         run, children = self.long_run()

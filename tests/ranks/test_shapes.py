@@ -35,6 +35,10 @@ CURVED = {"constraint": "sum(home: p[1]^2 + 0.5 * p[1] * p[2] + p[2]^2) <= 50000
           "more": "constraint d: sum(home: exp(0.1 * p[1]) + p[2]) <= 200000"}
 CURVED_BY_DATA = {"file": "by_cap", "constraint": "sum(home: cap * p[1]^2 + p[2]^2) <= 900000"}
 
+NAMED = {"constraint": "sum(home: p[1] + p[2]) + home[50999].p[1] - 0.5 * home[2].p[2] <= plant.z + 100000",
+         "more": "constraint d: home[3].p[1] + home[40000].p[2] <= 9\n"
+                 "agent plant { state z in [0, 250000]; private minimize 0.00001 * (z - 100000)^2; gap 200000; slater z = 200000 }"}
+
 # Whether |u|, a norm or a huber needs a variable depends on the member, and in a sorted table on the rank.
 KINKS = {
     "|u|": "weight * abs(p[1] - need) + (p[2] - 1)^2",
@@ -50,8 +54,12 @@ WAYS = {  # of a run
     "published": ("--method", "published"),
     "states": ("--placement", "states"),
     "gaussian": ("--mechanism", "gaussian", "--delta", "1e-6"),
+    "forms": ("--mechanism", "gaussian", "--delta", "1e-6", "--placement", "forms"),
     "none": ("--mechanism", "none", "--threads", "2"),
+    "margin": ("--margin", "auto"),
+    "certain": ("--feasible", "always", "--delta", "1e-6"),
 }
+USUAL_WAYS = ("tacit", "published", "states", "gaussian", "none")
 
 
 def timeless(text):
@@ -85,23 +93,23 @@ class Shapes(unittest.TestCase):
         self.assertTrue(timeless(some.stdout) == timeless(one.stdout))  # too long to show
         self.assertEqual("rank 1 knows members" in some.stderr, spread)
 
-    def all_ways(self, parts, ways=WAYS, spread=("check", "plan", "run")):
+    def all_ways(self, parts, ways=USUAL_WAYS, spread=("check", "plan", "run"), codes=(0,)):
         """Numbers of ranks take turns."""
         self.write(**parts)
         counts = [2, 3, 7]
         for command in ("check", "plan"):
             with self.subTest(command, **parts):
-                self.same(counts[0], command, "p.tacit", "--json", spread=command in spread)
+                self.same(counts[0], command, "p.tacit", "--json", spread=command in spread, codes=codes)
         for way in ways:
             counts = counts[1:] + counts[:1]
             with self.subTest("run", way=way, **parts):
                 self.same(counts[0], "run", "p.tacit", "--seed", "1", "--no-reference", "--json", "--full", *WAYS[way],
-                          spread="run" in spread)
+                          spread="run" in spread, codes=codes)
 
     def test_curved_terms(self):
         self.all_ways(CURVED)
         self.all_ways({**CURVED, "unit": "agent"}, ("tacit",))
-        self.all_ways({**CURVED, "unit": "ensemble 1"}, ("tacit", "gaussian"))
+        self.all_ways({**CURVED, "unit": "ensemble 1"}, ("gaussian", "certain"))
 
     def test_curved_terms_with_data(self):
         self.all_ways(CURVED_BY_DATA, ("tacit",), spread=("check",))
@@ -115,13 +123,32 @@ class Shapes(unittest.TestCase):
         self.assertEqual(bounds, [16, 6])  # twice the largest cap
 
     def test_objectives_with_kinks(self):
-        ways = [way for way in WAYS if way != "published"]
+        ways = ("tacit", "states", "forms", "none", "margin", "certain")
         for number, (what, objective) in enumerate(KINKS.items()):
             with self.subTest(what):
-                self.all_ways({"objective": objective}, (ways[number % len(ways)],))
+                self.all_ways({"objective": objective}, (ways[number],))
 
     def test_kinks_and_sets(self):
         self.all_ways({"objective": KINKS["|u|"], "lines": "private set sum(p) >= need - 1", "slater": "2.5"}, ("tacit", "states"))
+
+    def test_members_that_are_named(self):
+        """And agents by themselves: every rank hears of their states at a point."""
+        self.all_ways(NAMED, ("tacit", "published", "states", "forms", "margin", "certain"), codes=(0, 1))
+        self.all_ways({**CURVED, "more": NAMED["more"]}, ("tacit", "none"), codes=(0, 1))
+
+    def test_public_sets(self):
+        self.all_ways({"lines": "public set sum(p) <= 8", "unit": "agent"}, ("tacit", "states", "gaussian"))
+        self.all_ways({"lines": "public set sum(p) <= 8"}, ("published",))
+        self.all_ways({"lines": "public set sum(p) <= cap + 3", "unit": "agent"}, ("tacit",), spread=())
+
+    def test_what_stays_whole(self):
+        """docs/scale.md says why."""
+        for parts in ({"constraint": "(sum(home: p[1]) / 51000)^2 <= 9"}, {"more": "declare lipschitz objective home 4 + cap"},
+                      {"constraint": "sum(home: p[1] - p[2]) == 0", "slater": "0.5 within 0.1"},
+                      {"constraint": "sum(home: p[1]) + home[7].p[1] <= 200000", "box": "[0, cap]"}):
+            with self.subTest(**parts):
+                self.write(**parts)
+                self.same(2, "check", "p.tacit", "--json", spread=False, codes=(0, 1))
 
 
 if __name__ == "__main__":

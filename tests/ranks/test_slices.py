@@ -87,7 +87,6 @@ OTHERS = {
     "curved constraints": "data homes = csv \"homes.csv\"\n"
                           "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
                           "constraint c: sum(home: p^2) <= 500000\n",
-    # Not spread: every rank knows all.
     "a named member": "data homes = csv \"homes.csv\"\n"
                       "agents home over homes { state p in [0, 10]; private minimize (p - need)^2 }\n"
                       "constraint c: sum(home: p) + home[50999].p <= 100000\n",

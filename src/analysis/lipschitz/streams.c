@@ -481,7 +481,7 @@ static void outer(tc_streams *s, const double *x) {
     for (size_t i = 0; i < d->input_count; i++) {
         size_t coord = (size_t)d->inputs[i].index;
         if (d->inputs[i].op == TC_COORD)
-            s->coords[coord] = x != NULL ? tc_point(x[coord]) : tc_coord_range(s->model, coord);
+            s->coords[coord] = x != NULL ? tc_point(tc_coord_at(s->model, x, coord)) : tc_coord_range(s->model, coord);
     }
     tc_interval_inputs inputs = {.coords = s->coords, .sums = s->sums};
     tc_tape_enclose(s->first_tape, &inputs, 1, s->work, s->first_out);
@@ -596,7 +596,8 @@ void tc_constraint_ranges(tc_streams *s, const double *lower, const double *uppe
     for (size_t i = 0; i < s->derivatives->input_count; i++) {
         const tc_outer_input *input = &s->derivatives->inputs[i];
         if (input->op == TC_COORD)
-            s->coords[input->index] = (tc_interval){lower[input->index], upper[input->index]};
+            s->coords[input->index] =
+                (tc_interval){tc_coord_at(model, lower, input->index), tc_coord_at(model, upper, input->index)};
     }
     tc_tape *tape = tc_tape_new(s->arena, model->dag, roots, rows);
     tc_interval *work = TC_NEW(s->arena, tc_interval, tc_tape_work(tape));

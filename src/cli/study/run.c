@@ -9,6 +9,7 @@ enum {
     JSON = TC_PRIVACY_OPTION_COUNT,
     SEEDS,
     THREADS,
+    OBJECT,
     TRACE,
     TRACE_ALL,
     REPORT,
@@ -35,6 +36,7 @@ static const tc_option options[] = {
                    "Simulate N independent runs, from seeds 1 to N or from --seed on, as many at a time as there are "
                    "threads, and print quantiles. NOT PRIVATE, as with any seed."},
     [THREADS] = TC_SETUP_THREADS,
+    [OBJECT] = TC_OBJECT_OPTION,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -90,6 +92,10 @@ static const char *fault_of(const tc_option_value *values) {
     return NULL;
 }
 
+static tc_study_files files_of(const tc_option_value *values) {
+    return (tc_study_files){values[OBJECT].text, values[TRACE].text, values[REPORT].text};
+}
+
 static tc_status read_options(tc_study *study, const tc_arguments *arguments, tacit_promise *promise,
                               tacit_run_options *wishes) {
     const tc_option_value *values = arguments->values;
@@ -114,7 +120,7 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
     study->options.threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0;
     study->options.tolerance = values[TOLERANCE].real;
     study->options.full = values[FULL].flag;
-    return tc_study_check_files(study, arguments, values[TRACE].text, values[REPORT].text, promise->ledger);
+    return tc_study_check_files(study, arguments, files_of(values), promise->ledger);
 }
 
 /* ---- text, as it goes ---- */
@@ -188,7 +194,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     } else {
         status = tc_study_end(&study, made, result, true, yes);
     }
-    return tc_study_write(&study, status, result, values[TRACE].text, values[REPORT].text);
+    return tc_study_write(&study, status, result, files_of(values));
 }
 
 const tc_command tc_command_run = {

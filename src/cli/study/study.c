@@ -2,7 +2,9 @@
 
 #include "api/runs/run.h"
 #include "base/ranks/ranks.h"
+#include "report/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int is_interrupted(void *context) {
@@ -138,40 +140,59 @@ tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *resul
     return kept;
 }
 
-tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, const char *trace, const char *page,
+tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, tc_study_files files,
                                const char *ledger) {
     if (!tc_ranks_prints())
         return TC_OK; /* another rank writes them */
-    const tc_output_file outputs[] = {{"--trace", trace, TC_TRACE_FILE}, {"--report", page, TC_PAGE_FILE}};
+    const tc_output_file outputs[] = {{"--output", files.object, {.mark = "{", .name = "a JSON object"}},
+                                      {"--trace", files.trace, TC_TRACE_FILE},
+                                      {"--report", files.page, TC_PAGE_FILE}};
     const tc_input_file inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", ledger}};
-    return tc_outputs_check(study->cli->arena, outputs, 2, inputs, 2, &study->cli->messages);
+    return tc_outputs_check(study->cli->arena, outputs, 3, inputs, 2, &study->cli->messages);
 }
 
-static tc_status write_files(tc_study *study, tacit_result *result, const char *trace, const char *page) {
+static tc_status write_object(tc_cli *cli, tacit_result *result, const char *path) {
+    tc_file *file = NULL;
+    const char *text = tacit_result_json(result);
+    if (text == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = tc_file_open(cli->arena, path, &cli->messages, &file);
+    if (status != TC_OK)
+        return status;
+    (void)fputs(text, file->stream); /* closing says whether that failed */
+    return tc_file_close(file, &cli->messages);
+}
+
+static tc_status write_trace_and_page(tc_study *study, tacit_result *result, tc_study_files files) {
     tc_cli *cli = study->cli;
     char *message = NULL;
     tacit_status status = TACIT_OK;
-    if ((trace == NULL && page == NULL) || !tc_ranks_prints())
+    if (files.trace == NULL && files.page == NULL)
         return TC_OK;
     if (!tc_result_has_trace(result)) {
         tc_buffer_printf(&cli->messages, "tacit %s: no run was %s: no trace and no report is written\n", study->command,
                          result->of.sweep != NULL ? "finished" : "begun");
         return TC_OK;
     }
-    if (trace != NULL)
-        status = tacit_result_write_trace(result, trace, cli->command, &message);
-    if (status == TACIT_OK && page != NULL)
-        status = tacit_result_write_report(result, page, cli->command, &message);
+    if (files.trace != NULL)
+        status = tacit_result_write_trace(result, files.trace, cli->command, &message);
+    if (status == TACIT_OK && files.page != NULL)
+        status = tacit_result_write_report(result, files.page, cli->command, &message);
     if (message != NULL)
         tc_buffer_puts(&cli->messages, message);
     tacit_text_free(message);
     return (tc_status)status;
 }
 
-tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, const char *trace, const char *page) {
+/* The result first: after Ctrl-C to mpirun little time is left. */
+tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, tc_study_files files) {
+    tc_status written = TC_OK;
     if (result == NULL || (status != TC_OK && status != TC_INTERRUPTED))
         return status;
-    tc_status written = write_files(study, result, trace, page);
+    if (tc_ranks_prints() && files.object != NULL)
+        written = write_object(study->cli, result, files.object);
+    if (tc_ranks_prints() && written == TC_OK)
+        written = write_trace_and_page(study, result, files);
     if (status == TC_INTERRUPTED)
         tc_buffer_printf(&study->cli->messages, "tacit %s: interrupted: this is how far it came\n", study->command);
     return written == TC_OK ? status : written;

@@ -41,11 +41,24 @@ tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *resul
 /* The end of it: *yes, and the status as above. For a command that has printed the result itself. */
 tc_status tc_study_keep(tc_study *study, tacit_result *result, bool *yes) TC_MUST_USE;
 
-/* Whether a trace and a page (NULL for neither) may be written, before anything is run. */
-tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, const char *trace, const char *page,
+/* The files of a run or a sweep; NULL for those that are not wanted. */
+typedef struct tc_study_files {
+    const char *object; /* --output: the result as JSON */
+    const char *trace, *page;
+} tc_study_files;
+
+/* Whether they may be written, before anything is run. */
+tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, tc_study_files files,
                                const char *ledger) TC_MUST_USE;
-/* Writes them after a run or a sweep that was printed, status being what tc_study_end said. */
-tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, const char *trace,
-                         const char *page) TC_MUST_USE;
+/* Writes them when the result is there, status being what tc_study_end said. */
+tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, tc_study_files files) TC_MUST_USE;
+
+#define TC_OBJECT_OPTION                                                                                               \
+    {                                                                                                                  \
+        .name = "output", .type = TC_OPTION_STRING, .argument = "FILE.json",                                           \
+        .text =                                                                                                        \
+            "Also write the JSON object of --json to a file, whole or not at all: after Ctrl-C to mpirun standard "    \
+            "output is cut. Overwrites an existing JSON object, never another file."                                   \
+    }
 
 #endif

@@ -13,6 +13,7 @@ enum {
     POINTS,
     SEEDS,
     THREADS,
+    OBJECT,
     TRACE,
     REPORT,
     TOLERANCE,
@@ -51,6 +52,7 @@ static const tc_option options[] = {
                .standard = "20",
                .text = "How many runs for each epsilon, from seeds 1 to N or from --seed on."},
     [THREADS] = TC_SETUP_THREADS,
+    [OBJECT] = TC_OBJECT_OPTION,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -118,6 +120,10 @@ static tc_status read_epsilons(tc_cli *cli, const tc_option_value *values, tacit
     return status;
 }
 
+static tc_study_files files_of(const tc_option_value *values) {
+    return (tc_study_files){values[OBJECT].text, values[TRACE].text, values[REPORT].text};
+}
+
 static tc_status read_options(tc_study *study, const tc_arguments *arguments, tacit_promise *promise,
                               tacit_sweep_options *wishes) {
     const tc_option_value *values = arguments->values;
@@ -133,7 +139,7 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
     wishes->no_reference = values[NO_REFERENCE].flag;
     study->options.threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0;
     study->options.tolerance = values[TOLERANCE].real;
-    return tc_study_check_files(study, arguments, values[TRACE].text, values[REPORT].text, NULL);
+    return tc_study_check_files(study, arguments, files_of(values), NULL);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
@@ -152,7 +158,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         return status;
     tacit_status made = tc_sweep_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
     status = tc_study_end(&study, made, result, values[JSON].flag, yes);
-    return tc_study_write(&study, status, result, values[TRACE].text, values[REPORT].text);
+    return tc_study_write(&study, status, result, files_of(values));
 }
 
 const tc_command tc_command_sweep = {

@@ -117,9 +117,13 @@ static void build_family(const forms_builder *b, size_t f) {
 
 static double shared_slope(const forms_builder *b, size_t f, const tc_single_entry *single) {
     const tc_family_entries *entries = &b->constants->layout->families[f];
+    const tc_family *family = &b->estimator->model->families[f];
     for (size_t e = 0; e < entries->shared_count; e++)
-        if (entries->shared[e].row == single->row && entries->shared[e].component == single->component)
-            return b->constants->jacobian[entries->first + e * b->estimator->model->families[f].count + single->member];
+        if (entries->shared[e].row == single->row && entries->shared[e].component == single->component) {
+            double slope = b->constants->jacobian[entries->first + e * family->count + single->member];
+            tc_from_member(family, single->member, &slope, sizeof slope);
+            return slope;
+        }
     return 0;
 }
 
