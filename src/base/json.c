@@ -7,9 +7,14 @@
 
 tc_json tc_json_new(tc_buffer *out) { return (tc_json){.out = out}; }
 
+static bool is_exact_with(char text[32], int digits, double value) {
+    return snprintf(text, 32, "%.*g", digits, value) > 0 && strtod(text, NULL) == value;
+}
+
+/* What fewer than 15 digits say, 15 say too: most numbers that are computed need more, and are tried three times. */
 void tc_shortest_number(char text[32], double value) {
-    int digits = 1;
-    while (snprintf(text, 32, "%.*g", digits, value) > 0 && strtod(text, NULL) != value && digits < 17)
+    int digits = is_exact_with(text, 15, value) ? 1 : 16;
+    while (!is_exact_with(text, digits, value) && digits < 17)
         digits++;
     const char *exponent = strchr(text, 'e');
     int places = exponent != NULL ? atoi(exponent + 1) : 0;
