@@ -290,7 +290,8 @@ static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t
     spent.bounds = s.bounds;
     spent.delta = so_far && s.bounds > 0 ? tc_add_up(delta, s.bounds) : delta;
     double noise = so_far ? delta : left_for_noise(&s, delta);
-    spent.epsilon = spent.is_priced ? epsilon_of(&s, noise, !so_far) : (double)INFINITY;
+    bool says_something = spent.is_priced && spent.delta < 1; /* a delta of 1 allows everything */
+    spent.epsilon = says_something ? epsilon_of(&s, noise, !so_far) : (double)INFINITY;
     return spent;
 }
 
@@ -405,7 +406,7 @@ tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger
     double delta = isnan(budget->delta) ? 0 : budget->delta;
     size_t count = ledger->count + 1;
     tc_spent spent = tc_spent_in(arena, all, count, with_largest_bound(arena, all, count, tc_unit_of(next)), delta);
-    if (next->file_unit.kind == TC_ADJACENCY_UNSET)
+    if (next->file_unit.kind == TC_ADJACENCY_UNSET || spent.not_converted > 0)
         return spent;
     tc_spent other = tc_spent_in(arena, all, count, with_largest_bound(arena, all, count, next->file_unit), delta);
     return other.not_converted > 0 || other.epsilon > spent.epsilon ? other : spent;

@@ -100,8 +100,9 @@ static tc_status cannot(ledger_job *j, const char *what, tc_status status) {
 
 static tc_status is_damaged(ledger_job *j, size_t line, const char *how) {
     tc_buffer_printf(j->messages,
-                     "%s:%zu: the ledger is damaged: %s. What was spent is not known, so nothing was added. Restore "
-                     "the file from a copy.\n",
+                     "%s:%zu: the ledger is damaged: %s. What was spent is not known, so nothing was added. If a newer "
+                     "tacit has written to this file, use that one. Otherwise restore the newest copy: an older one "
+                     "forgets what was spent since.\n",
                      j->ledger->path, line, how);
     return TC_BAD_PROBLEM;
 }

@@ -54,7 +54,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_EXPIRING, TC_LOG_WARNING, "expiring", "the cloud's certificate expires soon")                           \
     X(TC_EVENT_STOPPING, TC_LOG_INFO, "stopping", "asked to stop")                                                     \
     X(TC_EVENT_STOPPED, TC_LOG_INFO, "stopped", "stopped; the run can go on from its journal")                         \
-    X(TC_EVENT_DONE, TC_LOG_INFO, "done", "all rounds are done")                                                       \
+    X(TC_EVENT_DONE, TC_LOG_INFO, "done", "the run is done")                                                           \
     X(TC_EVENT_DIVERGED, TC_LOG_ERROR, "diverged", "the run diverged")                                                 \
     X(TC_EVENT_JOURNAL_FAILED, TC_LOG_ERROR, "journal-failed", "the journal cannot be written: nothing was released")  \
     X(TC_EVENT_FENCED, TC_LOG_ERROR, "fenced", "another cloud has taken this run over: nothing more is released here") \

@@ -11,7 +11,7 @@ static const char *words_of(tc_serve_phase phase) {
     static const char *const words[] = {[TC_PHASE_ENROLLING] = "waiting for agents",
                                         [TC_PHASE_RUNNING] = "running",
                                         [TC_PHASE_STOPPING] = "stopping",
-                                        [TC_PHASE_DONE] = "all rounds are done",
+                                        [TC_PHASE_DONE] = "the run is done",
                                         [TC_PHASE_STANDBY] = "standing by",
                                         [TC_PHASE_DATABASE] = "waiting for the database",
                                         [TC_PHASE_FAILED] = "failed"};

@@ -229,6 +229,31 @@ static void a_larger_change_costs_more_of_both(void **state) {
     assert_says(over(t, laplace(0.1, 0.05, 9), 1e6, 1e-9), "alone cost delta");
 }
 
+static void a_delta_of_one_is_no_guarantee(void **state) {
+    trial *t = *state;
+    tc_unit unit = {.kind = TC_ADJACENCY_ONE, .bound = 1};
+    tc_spent all = {0};
+    while (t->ledger.count < sizeof t->entries / sizeof t->entries[0] && !(all.delta >= 1)) {
+        assert_true(isfinite(all.epsilon));
+        enter(t, laplace(0.3, 0.3, 1));
+        all = tc_spent_so_far(t->arena, t->entries, t->ledger.count, unit);
+    }
+    assert_true(all.delta >= 1 && t->ledger.count > 1);
+    assert_true(isinf(all.epsilon));
+}
+
+/* The run's own unit cannot be counted: that of the file, which can, must not hide it. */
+static void what_cannot_be_counted_is_not_hidden_by_the_unit_of_the_file(void **state) {
+    trial *t = *state;
+    tc_budget budget = {.epsilon = 10, .delta = 1e-3};
+    enter(t, laplace(0.5, 0.3, 9));
+    t->entries[0].agents = NAN;
+    tc_ledger_entry next = in_unit(laplace(0.5, 0.3, 9), TC_ADJACENCY_ENSEMBLE, 1);
+    next.file_unit = (tc_unit){.kind = TC_ADJACENCY_ONE, .bound = 1};
+    tc_spent all = tc_spent_with(t->arena, &t->ledger, &next, &budget);
+    assert_true(all.not_converted > 0);
+}
+
 static void all_agents_together_count_one_by_one(void **state) {
     trial *t = *state;
     for (int g = 0; g < 2; g++) {
@@ -348,6 +373,8 @@ int main(void) {
         TEST(one_run_costs_what_its_plan_says),
         TEST(a_run_can_only_raise_what_was_spent),
         TEST(a_larger_change_costs_more_of_both),
+        TEST(a_delta_of_one_is_no_guarantee),
+        TEST(what_cannot_be_counted_is_not_hidden_by_the_unit_of_the_file),
         TEST(all_agents_together_count_one_by_one),
         TEST(one_agent_entirely_counts_by_its_own_last_round),
         TEST(a_budget_needs_a_delta_for_laplace_noise_too),

@@ -99,7 +99,7 @@ class LastRound(unittest.TestCase):
                 pacer.link.receive(1)
             parties.cloud.kill()  # the operator decides: the same command, with a deadline
             pacer.close()
-            cloud = parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", "--last-deadline", 2, "--log", "json", seed=7)
+            cloud = parties.start_cloud("--listen", f"127.0.0.1:{parties.port}", "--last-deadline", 45, "--log", "json", seed=7)
             agent = parties.agents["c"]
             self.assertEqual(agent.wait(), 0, agent.err)
             kept = agent.json()

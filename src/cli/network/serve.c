@@ -110,11 +110,12 @@ static const tc_option options[] = {
     [LAST_DEADLINE] = {.name = "last-deadline",
                        .type = TC_OPTION_REAL,
                        .argument = "SECONDS",
-                       .least = 1e-3,
+                       .least = 45, /* agents pause up to 30 s + 25 % between two attempts */
                        .most = 1e6,
                        .text =
                            "With --feasible always: how long the last round waits for the agents' averages, counted "
-                           "from its opening or from the start of this cloud. Then the run ends without it: nothing "
+                           "from its opening or from the start of this cloud. At least 45: agents that have lost the "
+                           "cloud may wait for 38 before they come back. Then the run ends without it: nothing "
                            "more is released, results are not moved, and they are not certain to satisfy the "
                            "constraints (exit 1). Without this option it waits for ever. It may be changed from "
                            "start to start."},

@@ -58,9 +58,10 @@ static double last_deadline(const tc_rounds *r) {
 
 /* Nothing of the last round was released. Agents keep their averages as they are, and nothing is certain of them. */
 static void give_up_last(tc_rounds *r) {
-    TC_LOG(r->settings.reporter->log, TC_EVENT_NOT_CERTAIN, tc_log_round(r->last), tc_log_count("missing", r->missing),
-           tc_log_agents(tc_rounds_names(r, TC_NAME_MISSING)));
     tc_rounds_over(r, TC_END_DONE);
+    if (r->is_over) /* the journal has it */
+        TC_LOG(r->settings.reporter->log, TC_EVENT_NOT_CERTAIN, tc_log_round(r->last),
+               tc_log_count("missing", r->missing), tc_log_agents(tc_rounds_names(r, TC_NAME_MISSING)));
 }
 
 void tc_late_open(tc_rounds *r) {
