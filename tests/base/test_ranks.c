@@ -71,7 +71,7 @@ static void one_rank_has_all(void **state) {
     assert_true(numbers[0] == 3 && numbers[1] == UINT64_MAX && doubles[0] == 2.5);
     assert_int_equal(tc_ranks_agree(TC_OK), TC_OK);
     assert_int_equal(tc_ranks_agree(TC_CANNOT_READ), TC_CANNOT_READ);
-    assert_int_equal(tc_ranks_meet(&code), TC_RANK_PRINTS);
+    assert_int_equal(tc_ranks_meet(&code, true), TC_RANK_PRINTS);
     assert_int_equal(code, 2);
 }
 

@@ -4,6 +4,7 @@
 #include "base/machine.h"
 
 #include <limits.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,9 @@ static struct {
     bool is_parted;
 } all = {.count = 1};
 
-static const double SECONDS_TO_MEET = 5;
-enum { MOST_AT_ONCE = 1 << 24 }; /* items or bytes: MPI counts in int */
+static const double SECONDS_TO_MEET = 5;    /* after a failure, which may be this rank's alone */
+static const double SECONDS_TO_FINISH = 60; /* after a "no" or an interrupt: the first may still write a result */
+enum { MOST_AT_ONCE = 1 << 24 };            /* items or bytes: MPI counts in int */
 
 /* ---- start and end ---- */
 
@@ -170,19 +172,19 @@ tc_status tc_ranks_agree(tc_status status) {
 }
 
 /* Waits without work: other ranks may use this processor. False where the time is over. */
-static bool wait_for(MPI_Request *request, bool for_ever) {
+static bool wait_for(MPI_Request *request, double seconds) {
     const struct timespec pause = {.tv_nsec = 1000000};
-    double until = tc_seconds() + SECONDS_TO_MEET;
+    double until = tc_seconds() + seconds;
     int done = 0;
     for (;;) {
         (void)MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (done || (!for_ever && tc_seconds() > until))
+        if (done || tc_seconds() > until)
             return done != 0;
         (void)nanosleep(&pause, NULL);
     }
 }
 
-tc_rank_voice tc_ranks_meet(int *exit_code) {
+tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
     MPI_Request request;
     int mine = *exit_code, *codes = NULL;
     size_t first = 0;
@@ -193,7 +195,7 @@ tc_rank_voice tc_ranks_meet(int *exit_code) {
     if (codes == NULL)
         return TC_RANK_FAILED_ALONE;
     (void)MPI_Iallgather(&mine, 1, MPI_INT, codes, 1, MPI_INT, all.ends, &request);
-    if (!wait_for(&request, mine == 0))
+    if (!wait_for(&request, has_failed ? SECONDS_TO_MEET : mine == 0 ? (double)INFINITY : SECONDS_TO_FINISH))
         return TC_RANK_FAILED_ALONE; /* codes stay: MPI may still write them */
     for (size_t r = 1; r < all.count; r++)
         first = codes[r] > codes[first] ? r : first;

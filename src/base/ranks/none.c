@@ -22,7 +22,8 @@ void tc_ranks_chain_pass(void *bytes, size_t count) { (void)bytes, (void)count; 
 void tc_ranks_barrier(void) {}
 tc_status tc_ranks_agree(tc_status status) { return status; }
 
-tc_rank_voice tc_ranks_meet(int *exit_code) {
+tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
+    (void)has_failed;
     (void)exit_code;
     return TC_RANK_PRINTS;
 }

@@ -60,10 +60,10 @@ void tc_ranks_barrier(void);
 tc_status tc_ranks_agree(tc_status status);
 
 /* The end of a command. Ranks that end alike meet: the exit code is the largest of theirs, and the first rank that has
- * it prints. A rank that failed waits some seconds for the others; if they do not come, it failed alone: it prints,
- * and calls tc_ranks_abort. */
+ * it prints. A rank that failed waits some seconds for the others, one that came to a "no" or was interrupted a minute;
+ * if they do not come, it failed alone: it prints, and calls tc_ranks_abort. */
 typedef enum tc_rank_voice { TC_RANK_PRINTS, TC_RANK_IS_SILENT, TC_RANK_FAILED_ALONE } tc_rank_voice;
-tc_rank_voice tc_ranks_meet(int *exit_code);
+tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed);
 void tc_ranks_abort(int exit_code) TC_NORETURN;
 
 /* ---- who holds what (share.c) ---- */

@@ -246,7 +246,7 @@ static int print_what_is_left(tc_cli *cli, tc_status status, int code) {
 static int print_all(tc_cli *cli, tc_status status, bool yes) {
     int code = status != TC_OK ? tc_status_exit_code(status) : yes ? 0 : 1;
     int shared = cli->is_bystander ? 0 : code;
-    tc_rank_voice voice = tc_ranks_meet(&shared);
+    tc_rank_voice voice = tc_ranks_meet(&shared, status != TC_OK && status != TC_INTERRUPTED && !cli->is_bystander);
     cli->is_silent = voice == TC_RANK_IS_SILENT;
     if (cli->is_silent)
         return shared;
