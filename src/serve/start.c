@@ -316,7 +316,7 @@ void tc_server_announce_pages(tc_server *s) {
 static tc_status open_doors(tc_server *s) {
     const tc_server_settings *of = s->settings;
     tc_links_settings links = {.tls = s->tls, .most_kept = tc_rounds_most_kept(s->rounds)};
-    size_t files = tc_listener_raise_limit(), own = of->model->agent_count + 64 + 4 * of->threads; /* a loop has four */
+    size_t files = tc_listener_raise_limit(), own = of->model->agent_count + 64 + 5 * of->threads; /* a loop has five */
     size_t wanted = own + 4096;
     if (files < wanted) {
         TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
