@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 SCRIPT = os.environ["TACIT_SOURCE_DIR"] + "/script/bootstrap"
+LIBRARIES = ["libc6-dev", "libssl-dev", "libevent-dev", "libsqlite3-dev", "pkgconf", "liburing-dev"]
 
 
 class Bootstrap(unittest.TestCase):
@@ -36,13 +37,13 @@ class Bootstrap(unittest.TestCase):
 
     def test_nothing_missing_means_nothing_said_and_nothing_done(self):
         self.tool("cc", "")
-        self.debian(["cmake", "ninja-build", "libc6-dev", "libssl-dev", "libevent-dev", "libsqlite3-dev"])
+        self.debian(["cmake", "ninja-build", *LIBRARIES])
         done = self.run_script()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertEqual(self.log.read_text(), "")
 
     def test_only_what_is_missing_is_installed(self):
-        self.debian(["cmake", "libc6-dev", "libssl-dev", "libevent-dev", "libsqlite3-dev"])
+        self.debian(["cmake", *LIBRARIES])
         done = self.run_script()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("installing gcc ninja-build", done.stderr)
