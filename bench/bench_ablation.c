@@ -25,6 +25,7 @@ static const struct variant {
                 {TC_WITHOUT_AVERAGE, "nearly the last iterate"},
                 {TC_WITHOUT_LATE_WEIGHTS, "uniform average"},
                 {TC_WITHOUT_DECAY, "no decay of the steps"},
+                {TC_WITHOUT_AFFINE, "both steps shortened alike"},
                 {TC_WITHOUT_PRIMAL_WEIGHT, "omega fixed"},
                 {TC_WITHOUT_TAPER, "regularization not tapered"}};
 enum { VARIANTS = sizeof variants / sizeof *variants };

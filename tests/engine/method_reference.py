@@ -229,15 +229,12 @@ class Cloud:
         longest = max(reaches, default=0)
         stride = self.strides(reaches)
         N = max(0.1, math.sqrt(reach * longest))
+        L, spread = curvature + low, float(stride @ row_variance)
         if k == 1:
-            doubt = 1.8 * float(np.sum(stride * row_variance)) / facts.rounds
-            self.primal_weight *= min(1.0, facts.box_length**2 / doubt) if doubt > 0 else 1.0
+            self.primal_weight = self.first_weight(N, spread)
         om = self.primal_weight
-        step = 0.9 / (N * om + curvature + low)
-        dual_step = 0.9 * om / N
-        v = step**2 * (noise + beyond_noise) + dual_step**2 * (stride @ row_variance) / om**2
-        d = min(1.0, 1.2 * facts.box_length / math.sqrt(v * (k - self.origin))) if v > 0 else 1.0
-        step, dual_step = step * d, dual_step * d
+        d, om_now = self.shortened(om, N, L, noise + beyond_noise, spread)
+        step, dual_step = 0.9 * d / (N * om_now + L), 0.9 * d * om_now / N
         a = max(0.0, 1 - k / (0.4 * facts.rounds)) ** 2 / (k + 4)
         lead = 1 + 2 * (1 - self.fast) / self.fast
         self.fast = min(1.0, max(d / 3, 2 / (k + 2)))
@@ -251,6 +248,33 @@ class Cloud:
         self.end_round(d, stride, g, row_variance)
         self.average += min(1.0, 3 / (k + 2)) * (self.mu / facts.row_scale - self.average)
         return p, step, a / step
+
+    def first_weight(self, N, spread):
+        """Omega of round 1: lower where noise hides the whole box, higher where it leaves short steps."""
+        facts, om = self.facts, self.primal_weight
+        doubt = 1.8 * spread / facts.rounds / facts.box_length**2
+        if doubt <= 0:
+            return om
+        om = min(om, om / doubt)
+        if math.isinf(facts.radius):
+            return om
+        until = facts.rounds / 4
+        start = 1.2 * facts.box_length * N / 0.9 / math.sqrt(spread)  # noise alone lets steps be start/sqrt(k), at most 1
+        in_all = until if start**2 > until else start**2 + 2 * start * math.sqrt(until) - 2 * start**2
+        return max(om, 0.04 * facts.radius / facts.box_length / (0.9 * in_all) / (1 + 4 * doubt))
+
+    def shortened(self, om, N, L, price_noise, spread):
+        """d, and omega as the steps of this round have it: their product falls with noise."""
+        facts, k = self.facts, self.k
+        through_prices, through_rows = (0.9 / (N * om + L)) ** 2 * price_noise, (0.9 / N) ** 2 * spread
+        if through_prices + through_rows <= 0:
+            return 1.0, om
+        share = through_rows / (through_prices + through_rows) * (N * om / (N * om + L)) ** 2
+        whole = min(1.0, 1.2 * facts.box_length / math.sqrt((through_prices + through_rows) * (k - self.origin)))
+        if not facts.hides_every_round and k > 0.15 * facts.rounds:
+            whole *= 1 - share + share * 0.15 * facts.rounds / k
+        d = 1 / ((1 - share) / whole + share / whole**0.25)
+        return d, om * whole / d
 
     def prices(self, seen, first, mixed, ahead, mu):
         """J(r^)' of the multipliers ahead, plus the Hessian of sum mu_j g_j along dy."""

@@ -176,6 +176,31 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     memset(p->held, 0, sizeof p->held);
 }
 
+/* Omega of round 1. noise: of all rows, in one round. */
+static double plain_first_omega(const plain *p, double N, double noise) {
+    double doubt = 1.8 * noise / (p->rounds * p->length * p->length), climb = 0;
+    if (doubt == 0)
+        return p->omega;
+    double omega = doubt > 1 ? p->omega / doubt : p->omega, first = 1.2 * p->length * N / (0.9 * sqrt(noise));
+    if (isinf(p->radius))
+        return omega;
+    for (int i = 0; i < 300000; i++) /* the integral of min(1, first/sqrt(k)) over a quarter of the rounds */
+        climb += 0.9 * fmin(1, first / sqrt((i + 0.5) / 300000 * p->rounds / 4)) * p->rounds / 4 / 300000;
+    return fmax(omega, 0.04 * p->radius / (p->length * climb * (1 + 4 * doubt)));
+}
+
+/* d, and omega as the steps have it. */
+static double plain_decay(const plain *p, double k, double N, double L, double price_noise, double noise, double *d) {
+    double primal = 0.9 / (N * p->omega + L), v = primal * primal * price_noise + 0.81 * noise / (N * N);
+    *d = 1;
+    if (v == 0)
+        return p->omega;
+    double a = 0.81 * noise / (N * N * v) * pow(N * p->omega / (N * p->omega + L), 2);
+    double D = fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin))) * (1 - a + a * fmin(1, 0.15 * p->rounds / k));
+    *d = 1 / ((1 - a) / D + a / pow(D, 0.25));
+    return p->omega * D / *d;
+}
+
 /* g: as the estimator shows it, in the order of by_hand. */
 static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns columns) {
     phi rows[ROWS];
@@ -212,14 +237,11 @@ static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns 
             low += s == t ? fmax(0, bent) * g->norm2[s] : fabs(bent) * sqrt(g->norm2[s] * g->norm2[t]);
             low_noise += bent * bent * g->norm2[s] * g->noise[t];
         }
-    double N = fmax(0.1, sqrt(columns.reach * most)), known = total * 1.8 / p->rounds;
-    if (k == 1 && known > p->length * p->length)
-        p->omega *= p->length * p->length / known;
-    double primal = 0.9 / (N * p->omega + columns.curvature + low), dual = 0.9 * p->omega / N;
-    double v = primal * primal * (columns.noise + low_noise) + dual * dual * total / (p->omega * p->omega);
-    double d = v > 0 ? fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin))) : 1;
-    primal *= d;
-    dual *= d;
+    double N = fmax(0.1, sqrt(columns.reach * most)), L = columns.curvature + low;
+    if (k == 1)
+        p->omega = plain_first_omega(p, N, total);
+    double d, omega = plain_decay(p, k, N, L, columns.noise + low_noise, total, &d);
+    double primal = 0.9 * d / (N * omega + L), dual = 0.9 * d * omega / N;
     double a = pow(fmax(0, 1 - k / (0.4 * p->rounds)), 2) / (k + 4), theta = 1 + 2 * (1 - p->beta) / p->beta;
     p->beta = fmin(1, fmax(d / 3, 2 / (k + 2)));
     for (size_t j = 0; j < ROWS; j++)
@@ -508,9 +530,9 @@ static void a_row_that_is_not_finite_is_named_and_nothing_moves(void **state) {
 
 static void parts_can_be_left_out(void **state) {
     (void)state;
-    static const unsigned parts[] = {TC_WITHOUT_FILTER,       TC_WITHOUT_LEAD,    TC_WITHOUT_BIAS,
-                                     TC_WITHOUT_ROW_SCALES,   TC_WITHOUT_AVERAGE, TC_WITHOUT_DECAY,
-                                     TC_WITHOUT_LATE_WEIGHTS, TC_WITHOUT_TAPER,   TC_WITHOUT_PRIMAL_WEIGHT};
+    static const unsigned parts[] = {
+        TC_WITHOUT_FILTER, TC_WITHOUT_LEAD,         TC_WITHOUT_BIAS,  TC_WITHOUT_ROW_SCALES,    TC_WITHOUT_AVERAGE,
+        TC_WITHOUT_DECAY,  TC_WITHOUT_LATE_WEIGHTS, TC_WITHOUT_TAPER, TC_WITHOUT_PRIMAL_WEIGHT, TC_WITHOUT_AFFINE};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         flight whole, left;
         fly(&whole, "0.3", 60, 40, TC_PLACEMENT_STATES, 0);

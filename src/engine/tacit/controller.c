@@ -45,11 +45,17 @@ static double next_beta(const tc_controller *controller) {
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------
  *
- *     primal = 0.9 d / (N omega + L),    dual = 0.9 d omega / N,    theta = 1 + 2 (1 - beta)/beta */
+ *     D = min(1, 1.2 X / sqrt(v (k - k0))) (1 - a + a min(1, 0.15 T/k))
+ *     1/d = (1 - a)/D + a/D^(1/4),    omega_d = omega D/d
+ *     primal = 0.9 d / (N omega_d + L),    dual = 0.9 d omega_d / N,    theta = 1 + 2 (1 - beta)/beta
+ *
+ * v: the variance that noise would put into the states in a round, with steps that are not shortened. a: how far the
+ * loop is affine. Where it is, noise enters by the dual step alone, and the agents' steps need not be shortened. */
 
 #define STEP_PART 0.9  /* of the largest steps that the linearised loop is stable with */
 #define LEAST_N 0.1    /* N is not taken to be smaller */
 #define NOISE_PART 1.2 /* allowed drift of the states from noise since k0, as a fraction of X */
+#define LATE_PART 0.15 /* of all rounds: from there on noise is let in less and less */
 
 typedef struct loop_steps {
     double primal, dual;
@@ -66,30 +72,52 @@ static double pull_at(const tc_controller *controller) {
     return taper * taper / (k + 4.0);
 }
 
-/* d = min(1, 1.2 X / sqrt(variance that noise puts into the states in a round, times the rounds since k0)). */
-static double decay_at(const tc_controller *controller, const loop_steps *s, double price_noise) {
-    const tc_controller_state *state = &controller->state;
-    double dual = s->dual / state->omega;
-    double noise = s->primal * s->primal * price_noise + dual * dual * controller->rows.total_noise;
-    if (!(noise > 0) || is_without(controller, TC_WITHOUT_DECAY))
-        return 1;
-    return fmin(1, NOISE_PART * controller->X / sqrt(noise * (double)(state->round - state->origin)));
+/* What steps are made of in a round. */
+typedef struct loop_gains {
+    double N; /* N^2 = max_c |J_.c|_1 max_j |J_j.|_1, which bounds |J|^2 */
+    double L; /* bounds the curvature of mu'g */
+    double price_noise;
+} loop_gains;
+
+static loop_gains gains_of(const tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
+    return (loop_gains){.N = fmax(LEAST_N, sqrt(columns.reach * controller->rows.most_reach)),
+                        .L = columns.curvature + bends.curvature,
+                        .price_noise = columns.noise + bends.noise};
 }
 
-/* N^2 = max_c |J_.c|_1 max_j |J_j.|_1, which bounds |J|^2. */
-static loop_steps choose_steps(tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
+static double late_part(const tc_controller *controller) {
+    return controller->hides_every_round
+               ? 1
+               : fmin(1, LATE_PART * controller->facts->rounds / (double)controller->state.round);
+}
+
+/* Sets d, and returns omega_d. */
+static double shorten(tc_controller *controller, const loop_gains *gains) {
+    const tc_controller_state *state = &controller->state;
+    double affine = gains->N * state->omega / (gains->N * state->omega + gains->L);
+    double primal = STEP_PART * affine / (gains->N * state->omega), dual = STEP_PART / gains->N;
+    double by_states = dual * dual * controller->rows.total_noise;
+    double v = primal * primal * gains->price_noise + by_states;
+    controller->d = 1;
+    if (!(v > 0) || is_without(controller, TC_WITHOUT_DECAY))
+        return state->omega;
+    double a = is_without(controller, TC_WITHOUT_AFFINE) ? 0 : affine * affine * by_states / v;
+    double D = fmin(1, NOISE_PART * controller->X / sqrt(v * (double)(state->round - state->origin)));
+    D *= 1 - a + a * late_part(controller);
+    double root = sqrt(sqrt(D));
+    controller->d = D * root / ((1 - a) * root + a * D);
+    return state->omega * D / controller->d;
+}
+
+static loop_steps choose_steps(tc_controller *controller, const loop_gains *gains) {
     tc_controller_state *state = &controller->state;
-    double N = fmax(LEAST_N, sqrt(columns.reach * controller->rows.most_reach));
-    double L = columns.curvature + bends.curvature;
-    loop_steps s = {.primal = STEP_PART / (N * state->omega + L),
-                    .dual = STEP_PART * state->omega / N,
+    double omega = shorten(controller, gains);
+    loop_steps s = {.primal = STEP_PART * controller->d / (gains->N * omega + gains->L),
+                    .dual = STEP_PART * controller->d * omega / gains->N,
                     .pull = pull_at(controller),
                     .theta = 1 + 2.0 * (1 - state->beta) / state->beta};
     if (is_without(controller, TC_WITHOUT_LEAD))
         s.theta = 1;
-    controller->d = decay_at(controller, &s, columns.noise + bends.noise);
-    s.primal *= controller->d;
-    s.dual *= controller->d;
     return s;
 }
 
@@ -140,17 +168,20 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
  * need a multiplier, it falls fast. Where two epochs agree about mu, it has settled, whatever noise could have done:
  * omega then goes to a part of what balances sizes, so that agents' steps are longer and noise moves mu less. */
 
-#define OMEGA_UNTIL 0.75 /* of all rounds: later, omega stays */
-#define NOISE_GUARD 4.0  /* a mean counts where its square exceeds this many variances of its noise, */
-#define NOISE_ROOM 0.5   /* and may be larger by this many standard deviations */
-#define IDLE_GUARD 1.0   /* a constraint holds where it does so by this many standard deviations of its mean: */
-#define BURIED 0.7       /* an equality needs none where its mean is at most this many deviations of its noise: */
-#define IDLE_FALL 16.0   /* then omega and multipliers are divided by this */
-#define STILL 1.2        /* |mean|^2 is that of the epoch before but for this factor, and no row is over its limit: */
-#define SETTLED_PART 0.3 /* then omega goes to this part of |mean|/X */
-#define RISE 2.0         /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
-#define RISE_AHEAD 3.0   /* and is taken to become this many times as large */
-#define TOO_SMALL 2.0    /* omega grows where it has been too small by more than this */
+#define OMEGA_UNTIL 0.75  /* of all rounds: later, omega stays */
+#define NOISE_GUARD 4.0   /* a mean counts where its square exceeds this many variances of its noise, */
+#define NOISE_ROOM 0.5    /* and may be larger by this many standard deviations */
+#define IDLE_GUARD 1.0    /* a constraint holds where it does so by this many standard deviations of its mean: */
+#define BURIED 0.7        /* an equality needs none where its mean is at most this many deviations of its noise: */
+#define IDLE_FALL 16.0    /* then omega and multipliers are divided by this */
+#define STILL 1.2         /* |mean|^2 is that of the epoch before but for this factor, and no row is over its limit: */
+#define SETTLED_PART 0.3  /* then omega goes to this part of |mean|/X */
+#define RISE 2.0          /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
+#define RISE_AHEAD 3.0    /* and is taken to become this many times as large */
+#define TOO_SMALL 2.0     /* omega grows where it has been too small by more than this */
+#define CLIMB_ROUNDS 0.25 /* of all rounds: in these, */
+#define CLIMB_PART 0.04   /* multipliers can climb to this part of R', */
+#define DOUBTS 4.0        /* or to a smaller one where their noise is large */
 
 typedef struct mu_sizes {
     double all;     /* |mean|^2 */
@@ -277,12 +308,31 @@ static void balance(tc_controller *controller, double dual) {
         end_epoch(controller);
 }
 
-/* In round 1. The part of omega to keep. If even the average of all rounds will be too noisy to tell states in the box
- * apart, nothing can be known about multipliers, so they should do little. */
-static double known_part(const tc_controller *controller) {
-    double doubt = sqrt(AVERAGED * controller->rows.total_noise / controller->facts->rounds);
-    double part = doubt > 0 ? controller->X / doubt : 1;
-    return fmin(1, part * part);
+/* Variance of the averaged noise that all rounds leave in the constraints, over X^2. */
+static double doubt_of(const tc_controller *controller) {
+    double doubt = AVERAGED * controller->rows.total_noise / controller->facts->rounds;
+    return doubt / (controller->X * controller->X);
+}
+
+/* The largest steps of multipliers, in sum over the first CLIMB_ROUNDS of all rounds, as a multiple of omega X. */
+static double climb_of(const tc_controller *controller, const loop_gains *gains) {
+    double rounds = CLIMB_ROUNDS * controller->facts->rounds;
+    double first = NOISE_PART * controller->X * gains->N / (STEP_PART * sqrt(controller->rows.total_noise));
+    double whole = fmin(rounds, first * first); /* d = 1 until there, then first / sqrt(k) */
+    return STEP_PART * (whole + 2 * first * (sqrt(rounds) - sqrt(whole)));
+}
+
+/* In round 1. If even the average of all rounds will be too noisy to tell states in the box apart, nothing can be known
+ * about multipliers, so they should do little. If noise leaves steps so short that multipliers could not climb to a
+ * small part of R' early, omega begins higher; less so, the less can be known about multipliers. */
+static void start_omega(tc_controller *controller, const loop_gains *gains) {
+    double doubt = doubt_of(controller), *omega = &controller->state.omega;
+    if (!(doubt > 0))
+        return;
+    *omega *= fmin(1, 1 / doubt);
+    if (isfinite(controller->R))
+        *omega = fmax(*omega, CLIMB_PART * controller->R /
+                                  (controller->X * climb_of(controller, gains) * (1 + DOUBTS * doubt)));
 }
 
 /* ---- average -------------------------------------------------------------------------------------------------------
@@ -330,10 +380,11 @@ size_t tc_controller_decide(tc_controller *controller, const tc_measurement *mea
     if (row != TC_ALL_FINITE)
         return row;
     tc_controller_rows_stride(rows, most_rho(controller));
-    if (state->round == 1)
-        state->omega *= known_part(controller);
     /* N, L, d, and steps from them */
-    loop_steps s = choose_steps(controller, columns, tc_controller_rows_bend(rows, measurement, mu));
+    loop_gains gains = gains_of(controller, columns, tc_controller_rows_bend(rows, measurement, mu));
+    if (state->round == 1)
+        start_omega(controller, &gains);
+    loop_steps s = choose_steps(controller, &gains);
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(controller);
     tc_margin_set(controller->margin, rows, measurement, state->round, controller->kept.margin);

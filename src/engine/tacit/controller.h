@@ -24,6 +24,7 @@ typedef enum tc_without {
     TC_WITHOUT_DECAY = 1 << 7,         /* d = 1 */
     TC_WITHOUT_PRIMAL_WEIGHT = 1 << 8, /* omega fixed */
     TC_WITHOUT_TAPER = 1 << 9,         /* the pull is 1 / (k + 4) to the end */
+    TC_WITHOUT_AFFINE = 1 << 10,       /* a = 0: both steps are shortened alike */
 } tc_without;
 
 tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
