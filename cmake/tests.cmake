@@ -90,6 +90,7 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, a
   tacit_mutant_of_test(engine/test_proximal_kinks kinks_stop_early)
   foreach(name last_round_unpaid bounds_half) # of --feasible always
     tacit_mutant_of_test(plan/test_last ${name})
+    tacit_mutant(${name})
   endforeach()
   foreach(name bounds_cost_nothing bounds_not_entered)
     tacit_mutant_of_test(promise/test_last_rounds ${name})

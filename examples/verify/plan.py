@@ -170,7 +170,8 @@ class Plan:
         d = self.demand
         d(self.listed.get("private") is True and self.listed.get("void_reasons") == [], "the plan calls itself not private")
         d(self.epsilon > 0, f"epsilon {self.epsilon!r}")
-        d(0 < self.delta < 1 if self.gaussian else self.delta == 0, f"delta {self.delta!r}")
+        has_delta = self.gaussian or "last_round" in self.listed  # bounds of noise cost some
+        d(0 < self.delta < 1 if has_delta else self.delta == 0, f"delta {self.delta!r}")
         d(self.bound is None or self.bound > 0, f"the distance {self.bound!r}")
         d(self.unit != "data" or self.listed.get("method") == "tacit", "the unit data is for method tacit alone")
         d(self.holds >= 0 and self.holds == math.floor(self.holds), f"hold_cap {self.holds!r}")
@@ -179,7 +180,14 @@ class Plan:
         d(self.calibration == "tight" or (self.unit == "ensemble" and self.placement == "outputs"),
           "the published calibration is for ensembles and outputs")
         d(self.state_step == math.ldexp(1.0, self.state_exponent), f"state_step {self.state_step!r}: not 2^state_exponent")
-        address = 0
+        address = self.check_channels()
+        d(self.entries == address, f"entries: {self.entries}, not {address}")
+        over = max([c.sensitivity / c.constant - 1 for c in self.channels if c.constant > 0] + [0.0])
+        d(abs(self.overhead - over) <= 1e-13, f"overhead {self.overhead!r}, not {over!r}")
+
+    def check_channels(self):
+        """How many entries all systems have."""
+        d, address = self.demand, 0
         for c in self.channels:
             d(c.scale > 0, f"the scale of {c.name}")
             square = c.scale * c.scale * (1 if self.gaussian else 2)
@@ -189,6 +197,4 @@ class Plan:
             d(c.first_entry == address, f"first_entry of {c.name}: {c.first_entry}, not {address}")
             d(c.sensitivity >= c.constant >= 0, f"the sensitivity of {c.name} is below its constant")
             address += c.entries
-        d(self.entries == address, f"entries: {self.entries}, not {address}")
-        over = max([c.sensitivity / c.constant - 1 for c in self.channels if c.constant > 0] + [0.0])
-        d(abs(self.overhead - over) <= 1e-13, f"overhead {self.overhead!r}, not {over!r}")
+        return address

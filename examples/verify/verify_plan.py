@@ -16,6 +16,7 @@ import interval as I
 import norm
 import normal
 from expression import Malformed, Unprovable
+from last import read_last
 from model import Model, take
 from plan import Plan, Refused
 from sensitivity import Sensitivity, View
@@ -38,7 +39,7 @@ def read(path):
             text = file.read()
     except (OSError, UnicodeDecodeError) as wrong:
         raise Malformed(f"cannot be read: {wrong}") from wrong
-    if not text.startswith('{"format": "tacit certificate 1",\n'):
+    if not text.startswith(('{"format": "tacit certificate 1",\n', '{"format": "tacit certificate 2",\n')):
         raise Malformed("the first line is not that of a certificate")
     decoder = json.JSONDecoder(parse_constant=lambda word: (_ for _ in ()).throw(Malformed(f"'{word}' is no number")))
     try:
@@ -523,28 +524,45 @@ def by_parts(wide, plan, s, channel, claimed):
     return I.add_up(channel.constant, added) <= claimed
 
 
-def check_prices(plan, prices, views):
+def check_prices(plan, prices, views, last):
     multiplier = plan.multiplier()
+    keeps = normal.keeps if last is None else last.keeps
     seen = {}
     for view, observer in zip(views, plan.observers):
         claimed = observer.mu if plan.gaussian else observer.epsilon
         name = f"{'mu' if plan.gaussian else 'epsilon'} of '{observer.who}'"
         plan.demand(claimed >= 0, name)
-        target = I.div_down(I.mul_down(claimed, 1 + SLACK), multiplier)
+        target = I.mul_down(claimed, 1 + SLACK)
         if not is_alone(view, prices.model):
+            if last is not None:  # everybody sees it
+                target = last.left_for_rounds(target)
+                plan.demand(target >= 0, f"{name}: {claimed!r} is less than the price of the last round")
+            target = I.div_down(target, multiplier)
             key = (view.everything, view.agents, view.each_of) if plan.placement != "states" else None
             if not seen.get(key, I.INF) <= target:
                 plan.demand(prices.of_any(view, plan.unit, target), f"{name}: {claimed!r} is not proved", True)
                 seen[key] = target
         if not plan.gaussian:
-            plan.demand(observer.delta == 0, f"delta of '{observer.who}'")
+            wanted = 0 if last is None or claimed == 0 else plan.delta
+            plan.demand(observer.delta == wanted, f"delta of '{observer.who}'")
             continue
         plan.demand(observer.delta == plan.delta, f"delta of '{observer.who}': not the plan's")
-        plan.demand(claimed == 0 or normal.keeps(observer.epsilon, claimed, observer.delta),
+        plan.demand(claimed == 0 or keeps(observer.epsilon, claimed, observer.delta),
                     f"epsilon of '{observer.who}': {observer.epsilon!r} does not follow from mu")
         plan.demand(observer.epsilon >= 0, f"epsilon of '{observer.who}'")
-        plan.demand(claimed == 0 or normal.keeps(plan.epsilon, claimed, observer.delta_at_asked),
+        plan.demand(claimed == 0 or keeps(plan.epsilon, claimed, observer.delta_at_asked),
                     f"delta_at_asked_epsilon of '{observer.who}': {observer.delta_at_asked!r} does not follow from mu")
+
+
+def check_last(last, level):
+    """The last round: how far its numbers move, what that costs everybody, and how far they are off."""
+    s = Sensitivity(last.model, last, level)
+    prices = Prices(last, last.model, s)
+    check_constants(last, s, prices)
+    target = I.div_down(I.mul_down(last.price, 1 + SLACK), last.multiplier())
+    last.demand(prices.at_most(View(everything=True), last.unit, target),
+                f"the price of the last round: {last.price!r} is not proved", True)
+    last.check_allowance(s)
 
 
 def is_alone(view, model):
@@ -575,6 +593,10 @@ def verify(listed, raw, wanted=None):
     plan = Plan(listed["plan"], model)
     check_hashes(listed, raw, wanted)
     plan.check_numbers()
+    last = read_last(plan, model, listed.get("format") == "tacit certificate 2")
+    if last is not None:
+        last.check_numbers()
+        last.check_cover()
     views = read_views(listed, plan, model)
     check_cover(plan, model)
     check_states(plan, model)
@@ -584,13 +606,15 @@ def verify(listed, raw, wanted=None):
             s = Sensitivity(model, plan, level) if plan.placement != "states" else None
             prices = Prices(plan, model, s)
             check_constants(plan, s, prices)
-            check_prices(plan, prices, views)
+            check_prices(plan, prices, views, last)
+            if last is not None:
+                check_last(last, level)
             break
         except Refused as no:
             if not no.loose or level + 1 == LEVELS:
                 raise
     check_promise(plan)
-    return model, plan
+    return model, plan, last
 
 
 def many(count, what):
@@ -604,7 +628,7 @@ def main():
     arguments = parser.parse_args()
     try:
         listed, raw = read(arguments.file)
-        model, plan = verify(listed, raw, arguments.plan)
+        model, plan, last = verify(listed, raw, arguments.plan)
     except Malformed as wrong:
         print(f"{arguments.file}: no certificate: {wrong}", file=sys.stderr)
         return 2
@@ -612,9 +636,10 @@ def main():
         print(f"no: {no}")
         return 1
     most = max(plan.observers, key=lambda o: o.epsilon)
-    words = f", delta {most.delta:.6g}" if plan.gaussian else ""
+    words = f", delta {most.delta:.6g}" if most.delta > 0 else ""
     print(f"yes: nobody pays more than epsilon {most.epsilon:.6g}{words} in the unit {plan.unit_text}")
     rounds = "any number of rounds" if plan.rounds is None else many(int(plan.rounds), "round")
+    rounds += "" if last is None else " and a last one of averages"
     print(f"  over {rounds}: {many(model.agents, 'agent')}, {many(len(model.rows), 'constraint')}, "
           f"{many(len(plan.channels), 'system')}, {many(len(plan.observers), 'observer')}")
     print(f"  plan {listed['hash']}")

@@ -48,9 +48,16 @@ static bool is_same_file(checker *to, const char *one, const char *other) {
     return stat(folder_of(to, one), &a) == 0 && stat(folder_of(to, other), &b) == 0 && is_same_inode(&a, &b);
 }
 
+/* The mark, and the end of a line or of a word behind it. */
+static bool begins_with(const char *text, size_t length, const char *mark) {
+    size_t wanted = strlen(mark);
+    return length >= wanted && memcmp(text, mark, wanted) == 0 &&
+           (length == wanted || text[wanted] == '\n' || text[wanted] == '\r' || text[wanted] == ',');
+}
+
 /* Empty, or of the kind that would replace it. */
 static bool may_be_replaced(const tc_output_file *output) {
-    const char *mark = output->kind.mark;
+    const tc_file_kind *kind = &output->kind;
     char text[48] = "";
     size_t length = 0;
     int descriptor = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -67,11 +74,10 @@ static bool may_be_replaced(const tc_output_file *output) {
     (void)close(descriptor);
     if (length == 0)
         return true;
-    size_t wanted = strlen(mark);
-    if (output->kind.is_html)
-        return length >= wanted && strncasecmp(text, mark, wanted) == 0;
-    return length >= wanted && memcmp(text, mark, wanted) == 0 &&
-           (length == wanted || text[wanted] == '\n' || text[wanted] == '\r' || text[wanted] == ',');
+    if (kind->is_html)
+        return length >= strlen(kind->mark) && strncasecmp(text, kind->mark, strlen(kind->mark)) == 0;
+    return begins_with(text, length, kind->mark) ||
+           (kind->other_mark != NULL && begins_with(text, length, kind->other_mark));
 }
 
 static tc_status check_one(checker *to, const tc_output_file *output) {

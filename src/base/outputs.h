@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 typedef struct tc_file_kind {
-    const char *mark; /* how such a file begins */
-    const char *name; /* "a trace" */
-    bool is_html;     /* the mark in any case, and anything behind it */
+    const char *mark;       /* how such a file begins */
+    const char *other_mark; /* or so; NULL: no other way */
+    const char *name;       /* "a trace" */
+    bool is_html;           /* the mark in any case, and anything behind it */
 } tc_file_kind;
 
 typedef struct tc_output_file {

@@ -268,8 +268,6 @@ static void write_model(tc_arena *arena, const tc_plan *plan, const tc_derivativ
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 const char *tc_certificate_problem(const tc_plan *plan) {
-    if (plan->problem == NULL && plan->last != NULL)
-        return TC_NO_CERTIFICATE_OF_LAST;
     if (plan->problem != NULL)
         return "there is no plan";
     if (plan->mechanism == TC_MECHANISM_NONE)
@@ -316,7 +314,7 @@ void tc_certificate_text(tc_arena *arena, const tc_plan *plan, const tc_derivati
     tc_buffer canonical = tc_buffer_new(arena, SIZE_MAX / 4), model = tc_buffer_new(arena, SIZE_MAX / 4);
     tc_plan_canonical(plan, &canonical);
     write_model(arena, plan, derivatives, &model);
-    tc_buffer_puts(out, TC_CERTIFICATE_MARK "\n");
+    tc_buffer_puts(out, plan->last != NULL ? TC_CERTIFICATE_MARK_LAST "\n" : TC_CERTIFICATE_MARK "\n");
     write_hash(arena, "hash", &canonical, out);
     write_hash(arena, "model_hash", &model, out);
     tc_buffer_puts(out, "\"views\": ");

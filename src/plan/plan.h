@@ -242,9 +242,8 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width);
  * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. The
  * whole problem and the cloud's file give the same bytes. */
 #define TC_CERTIFICATE_MARK "{\"format\": \"tacit certificate 1\"," /* its first line */
-
-#define TC_NO_CERTIFICATE_OF_LAST                                                                                      \
-    "there is no certificate yet of a plan with --feasible always: its form has no last round"
+/* The same with a last round: a verifier that knows of none must not say yes. */
+#define TC_CERTIFICATE_MARK_LAST "{\"format\": \"tacit certificate 2\","
 
 /* Why there is nothing to certify: no plan, or one that promises nothing. NULL where there is something. */
 const char *tc_certificate_problem(const tc_plan *plan);

@@ -24,6 +24,7 @@ SEEDED, FEW = ("--seed", "1"), ("--seed", "1", "--samples", "2000")
 OUTPUTS = ("--placement", "outputs")
 PUBLISHED = (*OUTPUTS, "--method", "published")
 END_TO_END = (*FEW, "--end-to-end")
+LAST = ("--mechanism", "laplace", "--adjacency", "one:1", "--rounds", "100", "--delta", "1e-6", "--feasible", "always")
 
 # name, what is wrong, problem, options, the point that must be refuted, a word of what it must say
 MUTANTS = [
@@ -73,6 +74,8 @@ CERTIFIED = [
     ("equalities_half", "sensitivities of equalities are half", "dispatch", OUTPUTS),
     ("minus_row_a_thousandth", "-u <= c of abs(u) <= c is hardly counted", "lasso", OUTPUTS),
     ("distances_half", "distances of every round are halved", "num", ("--adjacency", "agent:0.5", "--rounds", "100")),
+    ("last_round_unpaid", "nobody pays for the last round", "num", LAST),
+    ("bounds_half", "the last round's noise has half its bounds", "paper", LAST),
 ]
 
 # name, what is wrong, the test that fails, a word of what it must say. A script is given the command; of it, one class.

@@ -134,16 +134,6 @@ class Feasible(unittest.TestCase):
                     self.assertNotEqual(done.returncode, 0)
                     self.assertIn(why, " ".join((done.stderr + done.stdout).split()))
 
-    def test_there_is_no_certificate(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "certificate"
-            for form in ((), ("--json",)):
-                done = tacit("plan", EXAMPLES / "num.tacit", *PROMISE, "--mechanism", "gaussian", "--feasible", "always",
-                             "--certificate", path, *form)
-                self.assertEqual(done.returncode, 2)
-                self.assertIn("there is no certificate yet", done.stdout if form else done.stderr)
-                self.assertFalse(path.exists())
-
 
 if __name__ == "__main__":
     unittest.main()

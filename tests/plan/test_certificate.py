@@ -323,7 +323,7 @@ def write(listed, honest=False):
     if honest:
         hashes = {name: hashlib.sha256((parts[key] + "\n").encode()).hexdigest()
                   for key, name in (("plan", "hash"), ("model", "model_hash"))}
-    return '{"format": "tacit certificate 1",\n' + "".join(f'"{k}": "{v}",\n' for k, v in hashes.items()) + \
+    return f'{{"format": {json.dumps(listed["format"])},\n' + "".join(f'"{k}": "{v}",\n' for k, v in hashes.items()) + \
         f'"views": {json.dumps(listed["views"])},\n"plan": {parts["plan"]}\n, "model": {parts["model"]}\n}}\n'
 
 

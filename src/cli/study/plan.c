@@ -50,12 +50,10 @@ static const tc_example examples[] = {
 };
 
 static tc_status check_certificate(tc_cli *cli, const tc_arguments *arguments) {
-    if (arguments->values[CERTIFICATE].given && arguments->values[TC_PRIVACY_FEASIBLE].given) {
-        tc_buffer_puts(&cli->messages, "tacit plan: " TC_NO_CERTIFICATE_OF_LAST "\n");
-        return TC_BAD_USAGE;
-    }
     const tc_output_file output = {
-        "--certificate", arguments->values[CERTIFICATE].text, {.mark = TC_CERTIFICATE_MARK, .name = "a certificate"}};
+        "--certificate",
+        arguments->values[CERTIFICATE].text,
+        {.mark = TC_CERTIFICATE_MARK, .other_mark = TC_CERTIFICATE_MARK_LAST, .name = "a certificate"}};
     const tc_input_file inputs[] = {{"the problem", arguments->operands[0]},
                                     {"the ledger", arguments->values[LEDGER].text}};
     return tc_outputs_check(cli->arena, &output, 1, inputs, sizeof inputs / sizeof *inputs, &cli->messages);
