@@ -69,7 +69,8 @@ if(TARGET tacit_command)
 endif()
 if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, and they are the same there
   foreach(name words_shared one_sided odd_negates_even neighbours_share rounds_negate tails_cut key_fixed laplace_in_l2
-          agent_forgets_rounds distances_half sets_not_enforced sets_counted_once)
+          agent_forgets_rounds distances_half sets_not_enforced sets_counted_once last_noise_halved last_noise_forgotten
+          last_bounds_ignored last_bounds_clamped last_bounds_near last_entries_share sources_shared)
     tacit_mutant(${name})
   endforeach()
   tacit_mutant(first_round_silent WRAP tc_random_open_round)

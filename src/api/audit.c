@@ -50,10 +50,6 @@ static tc_status read_options(tc_api_call *call, tc_audit_options *how) {
         return tc_work_refuse(&call->work, "seconds is not between 0.1 and 1e7");
     if (read.confidence != 0 && !(read.confidence >= LEAST_CONFIDENCE && read.confidence <= MOST_CONFIDENCE))
         return tc_work_refuse(&call->work, "confidence is not between 0.5 and 1 - 1e-12");
-    if (call->wishes.plan.certain)
-        return tc_work_refuse(&call->work,
-                              "an audit samples the rounds, and does not look at the last one of --feasible always: "
-                              "leave it out; the rounds' noise is drawn in the same way with it");
     *how = (tc_audit_options){.samples = read.samples,
                               .seconds = read.seconds,
                               .confidence = read.confidence,

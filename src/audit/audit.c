@@ -4,17 +4,21 @@
 
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 
+/* Of the rounds, or of the last round. */
 typedef struct course {
     tc_arena *arena;
     const tc_plan *plan;
+    const tc_plan *whole; /* NULL, or: plan is that of its last round */
     const tc_analysis *analysis;
     const tc_monitor *monitor;
     tc_audit_options options;
     tc_audit *audit;
     tc_audit_view *view;
     tc_sampler *sampler;
-    tc_fresh *fresh;     /* NULL until there is a pair to release */
-    size_t *first, *end; /* by system: entries of the view */
+    tc_fresh *fresh;           /* NULL until there is a pair to release */
+    const tc_worst_case *pair; /* the last one */
+    double level;              /* of false alarms */
+    size_t *first, *end;       /* by system: entries of the view */
     double started;
 } course;
 
@@ -27,8 +31,15 @@ static void add_system(course *c, const char *name, double epsilon, double delta
     size_t at = c->audit->system_count++;
     c->audit->systems[at] =
         (tc_audit_system){.name = name, .claimed_epsilon = epsilon, .claimed_delta = delta > 0 ? delta : 0};
+    c->audit->systems[at].delta_of_bounds = INFINITY;
     c->first[at] = first;
     c->end[at] = end;
+}
+
+/* Where there is a last round the plan says what its part of the price is. */
+static void add_part(course *c) {
+    add_system(c, NULL, 0, 0, 0, c->view->count);
+    c->audit->systems[0] = c->whole != NULL ? tc_claim_of_last(c->whole) : tc_claim_of_rounds(c->plan);
 }
 
 /* Published plans claim epsilon for each channel; every plan claims a price for an observer of everything. */
@@ -39,6 +50,10 @@ static void list_systems(course *c) {
     c->audit->systems = TC_NEW(c->arena, tc_audit_system, MOST_SYSTEMS + 2);
     c->first = TC_NEW(c->arena, size_t, MOST_SYSTEMS + 2);
     c->end = TC_NEW(c->arena, size_t, MOST_SYSTEMS + 2);
+    if (plan->last != NULL || c->whole != NULL) {
+        add_part(c);
+        return;
+    }
     for (size_t i = 0; i < channels; i += step)
         if (c->view->start[i + 1] > c->view->start[i])
             add_system(c, plan->channels[i].name, plan->epsilon,
@@ -80,7 +95,7 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
         return;
     system->verdict = system->refuted ? TC_REFUTED : TC_INCONCLUSIVE;
     system->needed = tc_samples_for_half(c->plan, counts, level_each, system);
-    if (system->needed == 0 && tc_hides_every_round(c->plan->adjacency))
+    if (system->needed == 0 && tc_hides_every_round(c->plan->adjacency) && c->whole == NULL)
         return; /* note_limits says so */
     if (system->needed == 0)
         note(c, tc_arena_format(c->arena,
@@ -107,6 +122,7 @@ static tc_status look_at_pair(course *c, size_t at, const tc_worst_case *pair, d
     tc_audit_system *system = &c->audit->systems[at];
     double rounds = tc_hides_every_round(c->plan->adjacency) ? c->audit->plan->rounds : 1, now = tc_audit_clock();
     system->expected = pair->loss;
+    c->pair = pair;
     system->pair = describe(c->arena, c->plan->model, pair);
     tc_judge_price(c->view, pair, c->first[at], c->end[at], rounds, system);
     system->refuted = system->priced_out;
@@ -135,7 +151,7 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
     tc_status status = look_at_pair(c, at, pair, until);
     if (status != TC_OK)
         return status;
-    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
+    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count, &c->options};
     tc_pair_counts *counts;
     status = tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
     if (status != TC_OK)
@@ -150,6 +166,8 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
 }
 
 static void note_limits(course *c) {
+    if (c->whole != NULL)
+        return; /* said of the rounds */
     if (tc_hides_every_round(c->plan->adjacency))
         note(c,
              tc_arena_format(c->arena,
@@ -170,7 +188,7 @@ static void note_limits(course *c) {
 }
 
 static tc_status run_all(course *c) {
-    double level = 1 - c->options.confidence;
+    double level = c->level;
     double tests = (double)c->audit->system_count * (double)tc_tests_of_epsilon(c->plan);
     tc_status status = TC_OK;
     for (size_t i = 0; status == TC_OK && i < c->audit->system_count; i++) {
@@ -197,10 +215,10 @@ static tc_status run_all(course *c) {
 static tc_status open_release(course *c, tc_release **release, const char **why) {
     tc_random *random = NULL;
     tc_run_identity run = {.run_id = "audit", .run_id_length = 5};
-    /* The same release for as many rounds as there are samples. */
+    /* The same release for as many rounds as there are samples; of a last round each sample has its own. */
     tc_plan *longer = TC_NEW(c->arena, tc_plan, 1);
     *longer = *c->plan;
-    longer->rounds = (double)TC_MOST_ROUND;
+    longer->rounds = c->whole != NULL ? 1 : (double)TC_MOST_ROUND;
     tc_status status = c->options.seeded ? tc_random_new_simulation(c->arena, &run, c->options.seed, &random)
                                          : tc_random_new(c->arena, &run, &random);
     if (status != TC_OK)
@@ -232,31 +250,74 @@ static tc_status decide(course *c, const char *why) {
     return TC_OK;
 }
 
+static tc_status run_course(course *c) {
+    tc_release *release = NULL;
+    const char *why = NULL;
+    tc_status status = open_release(c, &release, &why);
+    if (status != TC_OK)
+        return status == TC_BAD_USAGE && why != NULL ? decide(c, why) : status;
+    c->view = tc_audit_view_new(c->arena, c->plan, release);
+    c->sampler = tc_sampler_new(c->arena, c->view, 2 * c->options.samples);
+    list_systems(c);
+    if (c->sampler == NULL)
+        return decide(c, "the lattice of the states does not fit the box");
+    if (c->view->count == 0 || c->audit->system_count == 0)
+        return decide(c, "the plan releases nothing with noise");
+    return run_all(c);
+}
+
+static void begin(course *c, const tc_plan *plan) {
+    c->started = tc_audit_clock();
+    c->plan = plan;
+    c->audit = TC_NEW(c->arena, tc_audit, 1);
+    *c->audit = (tc_audit){.arena = c->arena, .plan = plan, .confidence = c->options.confidence};
+    c->audit->seeded = c->options.seeded;
+    c->audit->is_private = plan->is_private && !c->options.seeded;
+    c->audit->notes = TC_NEW(c->arena, const char *, MOST_NOTES);
+}
+
+/* Each has a release of its own, which takes its time where there are many agents. */
+static uint64_t samples_of_last(const tc_plan *whole, uint64_t most) {
+    enum { LEAST = 2000, WORK = 1 << 24 };
+    uint64_t fit = WORK / (whole->model->state_count + whole->model->constraint_count + 1);
+    fit = fit < LEAST ? LEAST : fit;
+    return fit < most ? fit : most;
+}
+
+/* The last round in the same way, and then both sources of noise together. */
+static tc_status go_on_with_last(course *rounds, const tc_plan *whole, bool asked_for_samples) {
+    course c = {.arena = rounds->arena,
+                .whole = whole,
+                .analysis = rounds->analysis,
+                .monitor = rounds->monitor,
+                .options = rounds->options,
+                .level = rounds->level};
+    if (!asked_for_samples)
+        c.options.samples = samples_of_last(whole, c.options.samples);
+    begin(&c, tc_audit_plan_of_last(c.arena, whole));
+    tc_status status = run_course(&c);
+    const tc_audit_source both[] = {{rounds->sampler, rounds->pair}, {c.sampler, c.pair}};
+    if (status == TC_OK && rounds->pair != NULL && c.pair != NULL)
+        status = tc_audit_sources(c.arena, both, &c.options, c.monitor, c.level, c.audit);
+    if (status == TC_OK)
+        tc_audit_join(rounds->audit, c.audit);
+    return status;
+}
+
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *analysis,
                        const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) {
-    course c = {.arena = arena, .plan = plan, .analysis = analysis, .monitor = monitor, .options = *options};
-    c.started = tc_audit_clock();
+    course c = {.arena = arena, .analysis = analysis, .monitor = monitor, .options = *options};
+    bool has_last = plan->mechanism != TC_MECHANISM_NONE && plan->last != NULL;
     c.options.samples = options->samples == 0 ? 20000 : options->samples;
     c.options.confidence = options->confidence > 0 ? options->confidence : 0.999999;
-    c.audit = TC_NEW(arena, tc_audit, 1);
-    *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
-    c.audit->seeded = options->seeded;
-    c.audit->is_private = plan->is_private && !options->seeded;
-    c.audit->notes = TC_NEW(arena, const char *, MOST_NOTES);
+    c.options.seconds /= has_last ? 2 : 1;
+    c.level = (1 - c.options.confidence) / (has_last ? 3 : 1);
+    begin(&c, plan);
     *audit = c.audit;
     if (plan->mechanism == TC_MECHANISM_NONE)
         return decide(&c, "the plan adds no noise: nothing is promised, and there is nothing to audit");
-    tc_release *release = NULL;
-    const char *why = NULL;
-    tc_status status = open_release(&c, &release, &why);
-    if (status != TC_OK)
-        return status == TC_BAD_USAGE && why != NULL ? decide(&c, why) : status;
-    c.view = tc_audit_view_new(arena, c.plan, release);
-    c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);
-    list_systems(&c);
-    if (c.sampler == NULL)
-        return decide(&c, "the lattice of the states does not fit the box");
-    if (c.view->count == 0 || c.audit->system_count == 0)
-        return decide(&c, "the plan releases nothing with noise");
-    return run_all(&c);
+    tc_status status = run_course(&c);
+    if (status == TC_OK && has_last && c.audit->point_count > 0)
+        status = go_on_with_last(&c, plan, options->samples > 0);
+    return status;
 }

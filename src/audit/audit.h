@@ -23,14 +23,18 @@ typedef enum tc_audit_verdict {
 extern const char *const tc_audit_verdict_names[]; /* "not_refuted", ... */
 
 typedef struct tc_audit_system {
-    const char *name; /* a channel's, or "everything" */
+    const char *name; /* a channel's, or "everything"; of a plan with a last round "the rounds" and "the last round" */
     double claimed_epsilon, claimed_delta;
     double lower_bound; /* on epsilon at that delta; 0 where nothing is shown */
-    bool refuted;       /* lower_bound > claimed_epsilon, or priced_out */
+    bool refuted;       /* lower_bound > claimed_epsilon, delta_seen > delta_of_bounds, or priced_out */
     double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or gdp for Gaussian noise */
     double amount;      /* the same over the run: where the unit is an agent, the inputs may differ in every round */
     double price;       /* amount as an epsilon at the claimed delta */
-    bool priced_out;    /* price > claimed_epsilon: the exact price refutes, whatever the samples show */
+    bool priced_out;    /* the exact price, or delta, is more than claimed: that refutes, whatever the samples show */
+    /* Of a last round; infinite and 0 elsewhere. Noise with bounds can release what the other input cannot: with a
+     * probability that is claimed, that the two inputs have at least, and that samples show to be at least this. */
+    bool has_bounds;
+    double delta_of_bounds, exact_delta_of_bounds, delta_seen;
     tc_audit_verdict verdict; /* of the samples alone */
     const char *pair;         /* the two inputs, in words */
     const char *event;        /* what told them apart best; NULL for nothing */
@@ -41,8 +45,8 @@ typedef struct tc_audit_system {
 } tc_audit_system;
 
 typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon from samples */
-    const char *kind; /* "lattice", "support", "reuse", "noise" (too small), "law", "dependence", "first round",
-                       * "public set" */
+    const char *kind;           /* "lattice", "support", "bounds", "reuse", "noise" (too small), "law", "dependence",
+                                 * "first round", "public set", "sources" */
     const char *text;
 } tc_audit_fault;
 enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
@@ -51,11 +55,11 @@ enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
  * refuted". */
 typedef struct tc_audit_point {
     const char *name; /* "price", "samples", "noise", "independence", "first round", "public set" (where the
-                       * plan relies on one), "end to end" */
+                       * plan relies on one), "last round" (where it has one), "end to end" */
     tc_audit_verdict verdict;
     const char *why; /* of one that is inconclusive; NULL otherwise */
 } tc_audit_point;
-enum { TC_AUDIT_POINTS = 7 };
+enum { TC_AUDIT_POINTS = 8 };
 
 /* Two worlds that release the same numbers, and all else that leaves the cloud in them (src/worlds). */
 typedef struct tc_end_to_end {

@@ -49,6 +49,7 @@ typedef struct tc_law {
     uint64_t rounds; /* counted so far */
     /* by channel, of TC_LAW_ENTRIES of its entries */
     uint64_t *trials, *above, *below, *within; /* within: the stated median */
+    uint64_t *outside;                         /* beyond the bounds of a last round's noise */
     uint64_t (*beyond)[TC_LAW_TAILS];
     double (*tails)[TC_LAW_TAILS];
     double *median;
@@ -80,6 +81,14 @@ void tc_judge_law(tc_arena *arena, const tc_law *law, double level, const char *
  * channels have so many and two entries with the same noise are noticed. level: as in tc_judge_law. */
 uint64_t tc_draws_for_half(const tc_plan *plan, double level);
 uint64_t tc_rounds_for_law(const tc_law *law, double level);
+
+/* Noise of a last round is drawn until it is within its bounds: so many scales, and with this probability at once.
+ * Infinite, and 1, for noise without bounds. */
+double tc_noise_reach(const tc_channel *channel);
+double tc_noise_kept(const tc_plan *plan, const tc_channel *channel);
+
+/* How far the probability that noise is above zero can be from a half; slack: as in tc_law_take. */
+double tc_off_side(const tc_plan *plan, const tc_channel *channel, double slack);
 
 /* Adds a fault; the audit is refuted. */
 void tc_audit_add_fault(tc_audit *audit, const char *kind, const char *text);
@@ -113,6 +122,7 @@ typedef struct tc_pair_counts {
     uint64_t samples[2];
     uint64_t corner[2][2][TC_CORNERS]; /* [direction][world][m]: the m + 1 most changed entries beyond F(x[d]) */
     double corner_loss[TC_CORNERS];    /* [m]: what the m + 1 most changed entries cost together; 0 if they are fewer */
+    uint64_t impossible[2];            /* of a last round, by world: beyond the bounds that the other world has */
     double *statistic[2];              /* by world: the log-likelihood ratio of each sample, in the order drawn */
 } tc_pair_counts;
 
@@ -140,6 +150,7 @@ typedef struct tc_sample_limits {
     uint64_t samples;  /* of each world */
     double until;      /* tc_audit_clock; HUGE_VAL for never */
     double begin, end; /* of the whole work, for progress */
+    const tc_audit_options *options;
 } tc_sample_limits;
 
 tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples);
@@ -167,6 +178,24 @@ typedef struct tc_fresh {
 tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair,
                           const tc_audit_options *options, double until, const tc_monitor *monitor,
                           tc_fresh **fresh) TC_MUST_USE;
+
+/* One of them. Sources of a run have its name and the hash of their plan. */
+typedef struct tc_audit_start {
+    const char *name;
+    uint64_t number;
+    bool has_hash;
+} tc_audit_start;
+
+/* The first round of a release of its own, of an input that was set; sampler->values has what was released. */
+tc_status tc_release_first(const tc_sampler *sampler, size_t world, const tc_audit_options *options,
+                           const tc_audit_start *start) TC_MUST_USE;
+
+/* Sets the pair's two inputs for the release. */
+void tc_set_inputs(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair);
+
+/* How far the auditor's F may be from the release's, in units of the noise's scale, beyond four steps of the lattice:
+ * terms of sums are rounded one by one. docs/proofs/audit.md. */
+double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair);
 
 /* ==== sets.c: public sets that the plan relies on ==== */
 
@@ -203,7 +232,10 @@ double tc_expected_upper(double successes, double trials, double level);
 /* Tests of epsilon that a system has, and the false alarms each may raise. */
 size_t tc_tests_of_epsilon(const tc_plan *plan);
 
-/* Sets lower_bound, refuted and event. */
+/* Whether the samples alone contradict what is claimed. */
+bool tc_samples_refute(const tc_audit_system *system);
+
+/* Sets lower_bound, delta_seen, refuted and event. */
 void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts *counts, double level_each,
                       tc_audit_system *system);
 
@@ -227,6 +259,33 @@ void tc_judge_fresh(tc_arena *arena, const tc_audit_view *view, const tc_fresh *
 void tc_judge_price(const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end, double rounds,
                     tc_audit_system *system);
 
+/* ==== last.c: a last round, which is a plan within the plan ==== */
+
+/* Its release as an audit looks at it: averages are as far apart as the plan says. */
+tc_plan *tc_audit_plan_of_last(tc_arena *arena, const tc_plan *whole);
+
+/* What the plan claims of the rounds by themselves, and of the last round. */
+tc_audit_system tc_claim_of_rounds(const tc_plan *whole);
+tc_audit_system tc_claim_of_last(const tc_plan *whole);
+
+/* Sets exact_delta_of_bounds of the system, and priced_out where it refutes the claim. */
+void tc_judge_bounds(const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end,
+                     tc_audit_system *system);
+
+/* One of the two releases of a run, and an input. */
+typedef struct tc_audit_source {
+    tc_sampler *sampler;
+    const tc_worst_case *pair;
+} tc_audit_source;
+
+/* Starts both as a run does, many times, and adds a fault of kind "sources" where the noise of the last round tells of
+ * that of the first one. */
+tc_status tc_audit_sources(tc_arena *arena, const tc_audit_source both[2], const tc_audit_options *options,
+                           const tc_monitor *monitor, double level, tc_audit *audit) TC_MUST_USE;
+
+/* Adds the findings about the last round: its systems, faults and notes, and one point. */
+void tc_audit_join(tc_audit *audit, const tc_audit *last);
+
 /* ---- could half the noise have been seen? ---- */
 
 /* Whether so many samples of each world refute the system's claim, were its noise half of what the plan says. */
@@ -238,6 +297,9 @@ uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, 
                              const tc_audit_system *system);
 
 /* ---- verdicts ---- */
+
+/* why: what keeps it from being conclusive; NULL for nothing. */
+void tc_audit_add_point(tc_audit *audit, const char *name, bool is_refuted, const char *why);
 
 /* Sets points, verdict and inconclusive_because. rounds: releases of the long one; fresh may be NULL: none. level: that
  * of tc_judge_whole. */

@@ -6,7 +6,8 @@
 #include <string.h>
 
 size_t tc_tests_of_epsilon(const tc_plan *plan) {
-    return 2 * (plan->mechanism == TC_MECHANISM_LAPLACE ? TC_CORNERS + 1 : 1);
+    size_t events = plan->mechanism == TC_MECHANISM_LAPLACE ? TC_CORNERS + 1 : 1;
+    return 2 * (plan->is_last ? events + 1 : events);
 }
 
 /* A lower bound on epsilon from the counts of one event in the two worlds: epsilon >= log((p - delta) / q) for its
@@ -73,6 +74,10 @@ static void judge_ratio(tc_arena *arena, const tc_pair_counts *counts, size_t d,
                                 d == 0 ? "first" : "second"));
 }
 
+bool tc_samples_refute(const tc_audit_system *system) {
+    return system->lower_bound > system->claimed_epsilon || system->delta_seen > system->delta_of_bounds;
+}
+
 void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts *counts, double level_each,
                       tc_audit_system *system) {
     for (size_t d = 0; d < 2; d++) {
@@ -84,16 +89,20 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
                                         m == 0 ? "" : "s", d == 0 ? "first" : "second"));
         judge_ratio(arena, counts, d, level_each, system);
     }
-    system->refuted = system->priced_out || system->lower_bound > system->claimed_epsilon;
+    for (size_t w = 0; plan->is_last && w < 2; w++)
+        system->delta_seen =
+            fmax(system->delta_seen, tc_binomial_lower(counts->impossible[w], counts->samples[w], level_each));
+    system->refuted = system->priced_out || tc_samples_refute(system);
     memcpy(system->samples, counts->samples, sizeof system->samples);
 }
 
 /* ---- contradictions of another kind ---- */
 
-/* The largest probability of one value of the noise: density times a step. */
+/* The largest probability of one value of the noise: density times a step; more where noise has bounds. */
 static double largest_mass(const tc_plan *plan, const tc_channel *channel) {
     double mass = plan->mechanism == TC_MECHANISM_LAPLACE ? 0.5 / channel->lattice_scale
                                                           : 0.39894228040143268 / channel->lattice_scale;
+    mass /= tc_noise_kept(plan, channel);
     return mass < 1 ? mass : 1;
 }
 
@@ -256,6 +265,8 @@ void tc_judge_price(const tc_audit_view *view, const tc_worst_case *pair, size_t
     system->amount = one.whole * times;
     system->price = laplace ? system->amount : tc_gaussian_epsilon(system->amount, system->claimed_delta);
     system->priced_out = refutes(plan, system, (one.whole * (1 - DIGITS) - one.taken) * times);
+    if (plan->is_last)
+        tc_judge_bounds(view, pair, first, end, system);
 }
 
 /* Whether the price would refute the claim of a plan with half the noise. */
@@ -334,8 +345,7 @@ static bool has_fault(const tc_audit *audit, const char *const *kinds, size_t co
     return false;
 }
 
-/* why: what keeps it from being conclusive; NULL for nothing. */
-static void add_point(tc_audit *audit, const char *name, bool is_refuted, const char *why) {
+void tc_audit_add_point(tc_audit *audit, const char *name, bool is_refuted, const char *why) {
     audit->points[audit->point_count++] = (tc_audit_point){name,
                                                            is_refuted    ? TC_REFUTED
                                                            : why != NULL ? TC_INCONCLUSIVE
@@ -367,28 +377,30 @@ static const char *why_unpriced(const facts *f) {
 static void judge_samples(const facts *f) {
     bool is_refuted = false;
     for (size_t i = 0; i < f->audit->system_count; i++)
-        is_refuted = is_refuted || f->audit->systems[i].lower_bound > f->audit->systems[i].claimed_epsilon;
-    add_point(f->audit, "samples", is_refuted,
-              f->needed > 0          ? too_few(f, f->needed)
-              : f->left_out > 0      ? "no sample was taken of some system"
-              : f->is_beyond_samples ? "no number of samples of one round shows half the noise by its price"
-                                     : NULL);
+        is_refuted = is_refuted || tc_samples_refute(&f->audit->systems[i]);
+    tc_audit_add_point(f->audit, "samples", is_refuted,
+                       f->needed > 0          ? too_few(f, f->needed)
+                       : f->left_out > 0      ? "no sample was taken of some system"
+                       : f->is_beyond_samples ? "no number of samples of one round shows half the noise by its price"
+                                              : NULL);
 }
 
 static void judge_first(const facts *f, const tc_fresh *fresh, double level) {
     static const char *const kinds[] = {"first round"};
     uint64_t needed = fresh == NULL ? 0 : fresh_needed(fresh, level);
-    add_point(f->audit, "first round", has_fault(f->audit, kinds, 1),
-              fresh == NULL ? "no first round was released"
-              : fresh->done < needed
-                  ? tc_arena_format(f->arena,
-                                    "%llu first rounds were released, and it takes %llu to notice half the noise",
-                                    (unsigned long long)fresh->done, (unsigned long long)needed)
-                  : NULL);
+    tc_audit_add_point(
+        f->audit, "first round", has_fault(f->audit, kinds, 1),
+        fresh == NULL ? "no first round was released"
+        : fresh->done < needed
+            ? tc_arena_format(f->arena, "%llu first rounds were released, and it takes %llu to notice half the noise",
+                              (unsigned long long)fresh->done, (unsigned long long)needed)
+            : NULL);
 }
 
 static const char *why_inconclusive(const facts *f, uint64_t rounds) {
-    uint64_t needed = f->needed > f->law_needed ? f->needed : f->law_needed;
+    /* A last round has a small part of the price: its exact price, bounds and law decide, and samples where they can.
+     */
+    uint64_t needed = f->needed > f->law_needed && !f->audit->plan->is_last ? f->needed : f->law_needed;
     if (f->audit->interrupted)
         return "it was interrupted";
     if (f->left_out > 0)
@@ -409,7 +421,7 @@ void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found) {
     bool differs = found->differ_count > 0;
     audit->end_to_end = found;
     audit->refuted = audit->refuted || differs;
-    add_point(audit, "end to end", differs, found->untested);
+    tc_audit_add_point(audit, "end to end", differs, found->untested);
     if (audit->refuted) {
         audit->verdict = TC_REFUTED;
         audit->inconclusive_because = NULL;
@@ -421,8 +433,8 @@ void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found) {
 
 void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t rounds, const tc_fresh *fresh,
                        double level, tc_audit *audit) {
-    static const char *const noise[] = {"lattice", "support", "noise", "law"}, *const dependence[] = {"reuse",
-                                                                                                      "dependence"};
+    static const char *const noise[] = {"lattice", "support", "bounds", "noise", "law"};
+    static const char *const dependence[] = {"reuse", "dependence"};
     static const char *const sets[] = {"public set"};
     facts f = {.arena = arena, .audit = audit};
     bool is_priced_out = false;
@@ -436,13 +448,13 @@ void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t r
         f.is_beyond_samples = f.is_beyond_samples || (s->verdict == TC_INCONCLUSIVE && s->needed == 0);
     }
     const char *few = f.law_needed > 0 ? too_few(&f, f.law_needed) : NULL;
-    add_point(audit, "price", is_priced_out, why_unpriced(&f));
+    tc_audit_add_point(audit, "price", is_priced_out, why_unpriced(&f));
     judge_samples(&f);
-    add_point(audit, "noise", has_fault(audit, noise, 4), few);
-    add_point(audit, "independence", has_fault(audit, dependence, 2), few);
+    tc_audit_add_point(audit, "noise", has_fault(audit, noise, 5), few);
+    tc_audit_add_point(audit, "independence", has_fault(audit, dependence, 2), few);
     judge_first(&f, fresh, level * TC_SHARE_FIRST);
     if (tc_relies_on_caps(audit->plan))
-        add_point(audit, "public set", has_fault(audit, sets, 1), NULL);
+        tc_audit_add_point(audit, "public set", has_fault(audit, sets, 1), NULL);
     audit->inconclusive_because = audit->refuted ? NULL : why_inconclusive(&f, rounds);
     audit->verdict = audit->refuted                        ? TC_REFUTED
                      : audit->inconclusive_because != NULL ? TC_INCONCLUSIVE

@@ -4,29 +4,45 @@
 
 #include <string.h>
 
-/* The size of noise below which half of the draws should lie. */
-static double stated_median(const tc_plan *plan, const tc_channel *channel) {
-    return channel->scale * (plan->mechanism == TC_MECHANISM_LAPLACE ? 0.69314718055994531 : 0.67448975019608174);
-}
-
-/* Of noise in units of its scale: the probability to exceed a size. */
-static double stated_tail(const tc_plan *plan, double size) {
+/* Of noise without bounds, in units of its scale: the probability to exceed a size. */
+static double free_tail(const tc_plan *plan, double size) {
     if (!(size > 0))
         return 1;
     return plan->mechanism == TC_MECHANISM_LAPLACE ? exp(-size) : erfc(size / sqrt(2));
 }
 
+double tc_noise_reach(const tc_channel *channel) {
+    return channel->bound > 0 ? ((double)channel->bound + 0.5) / channel->lattice_scale : (double)INFINITY;
+}
+
+double tc_noise_kept(const tc_plan *plan, const tc_channel *channel) {
+    return channel->bound > 0 ? 1 - free_tail(plan, tc_noise_reach(channel)) : 1;
+}
+
+/* The same of a channel's noise, which in a last round is drawn until it is within its bounds. */
+static double stated_tail(const tc_plan *plan, const tc_channel *channel, double size) {
+    double tail = free_tail(plan, size), kept = tc_noise_kept(plan, channel);
+    return kept == 1 ? tail : size >= tc_noise_reach(channel) ? 0 : (tail - (1 - kept)) / kept;
+}
+
 /* The size that a draw exceeds with this probability; by bisection, since any size gives a valid test. */
-static double size_with_tail(const tc_plan *plan, double probability) {
+static double size_with_tail(const tc_plan *plan, const tc_channel *channel, double probability) {
     double low = 0, high = 64;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        if (stated_tail(plan, middle) > probability)
+        if (stated_tail(plan, channel, middle) > probability)
             low = middle;
         else
             high = middle;
     }
     return low;
+}
+
+/* The size of noise below which half of the draws should lie. */
+static double stated_median(const tc_plan *plan, const tc_channel *channel) {
+    if (channel->bound > 0)
+        return channel->scale * size_with_tail(plan, channel, 0.5);
+    return channel->scale * (plan->mechanism == TC_MECHANISM_LAPLACE ? 0.69314718055994531 : 0.67448975019608174);
 }
 
 /* Groups of four neighbours, spread over all entries: neighbours share words of the random source, others agents and
@@ -71,6 +87,7 @@ tc_law *tc_law_new(tc_arena *arena, const tc_audit_view *view) {
     law->above = TC_NEW(arena, uint64_t, channels);
     law->below = TC_NEW(arena, uint64_t, channels);
     law->within = TC_NEW(arena, uint64_t, channels);
+    law->outside = TC_NEW(arena, uint64_t, channels);
     law->median = TC_NEW(arena, double, channels);
     law->beyond = tc_arena_alloc(arena, channels, sizeof *law->beyond);
     law->tails = tc_arena_alloc(arena, channels, sizeof *law->tails);
@@ -78,8 +95,9 @@ tc_law *tc_law_new(tc_arena *arena, const tc_audit_view *view) {
     law->bits = TC_NEW(arena, unsigned char, view->count);
     for (size_t i = 0; i < channels; i++) {
         law->median[i] = stated_median(view->plan, &view->plan->channels[i]);
+        const tc_channel *channel = &view->plan->channels[i];
         for (int j = 0; j < TC_LAW_TAILS; j++)
-            law->tails[i][j] = view->plan->channels[i].scale * size_with_tail(view->plan, ldexp(1, -j - 1));
+            law->tails[i][j] = channel->scale * size_with_tail(view->plan, channel, ldexp(1, -j - 1));
     }
     choose_watched(law);
     choose_lags(law);
@@ -100,6 +118,7 @@ static void take_channels(tc_law *law, const double *values, const double *truth
             law->above[i] += noise > aside;
             law->below[i] += noise < -aside;
             law->within[i] += size <= law->median[i];
+            law->outside[i] += size - aside > channel->scale * tc_noise_reach(channel);
             for (int j = 0; j < TC_LAW_TAILS && size > law->tails[i][j]; j++)
                 law->beyond[i][j]++;
         }
@@ -221,15 +240,20 @@ static double median_size(const bench *b, const tc_channel *channel) {
 }
 
 static double most_within(const bench *b, const tc_channel *channel) {
-    return 1 - stated_tail(b->view->plan, median_size(b, channel) + off_by(b, channel));
+    return 1 - stated_tail(b->view->plan, channel, median_size(b, channel) + off_by(b, channel));
+}
+
+double tc_off_side(const tc_plan *plan, const tc_channel *channel, double slack) {
+    return (1 - stated_tail(plan, channel, slack + 4 / channel->lattice_scale)) / 2;
 }
 
 /* How far the probability of one side, or of being within the median, can be from a half. */
 static double off_half(const bench *b, const tc_channel *channel, tc_likeness what) {
+    const tc_plan *plan = b->view->plan;
     double by = off_by(b, channel), median = median_size(b, channel);
     if (what == TC_SAME_SIDE)
-        return (1 - stated_tail(b->view->plan, by)) / 2;
-    return fmax(stated_tail(b->view->plan, median - by) - 0.5, 0.5 - stated_tail(b->view->plan, median + by));
+        return tc_off_side(plan, channel, b->law->slack);
+    return fmax(stated_tail(plan, channel, median - by) - 0.5, 0.5 - stated_tail(plan, channel, median + by));
 }
 
 /* ---- one channel ---- */
@@ -254,7 +278,8 @@ static void judge_tails(const bench *b, size_t i, double level) {
     const tc_channel *channel = &b->view->plan->channels[i];
     for (int j = 0; j < TC_LAW_TAILS; j++) {
         double size = law->tails[i][j] / channel->scale, by = off_by(b, channel);
-        double least = stated_tail(b->view->plan, size + by), most = stated_tail(b->view->plan, size - by);
+        double least = stated_tail(b->view->plan, channel, size + by),
+               most = stated_tail(b->view->plan, channel, size - by);
         bool lacks = is_below(law->beyond[i][j], law->trials[i], least, level);
         if (!lacks && !is_above(law->beyond[i][j], law->trials[i], most, level))
             continue;
@@ -266,6 +291,18 @@ static void judge_tails(const bench *b, size_t i, double level) {
                              lacks ? least : most));
         return;
     }
+}
+
+/* Cannot happen by chance. What is certain of results rests on bounds. */
+static void judge_bounds(const bench *b) {
+    for (size_t i = 0; i < b->view->plan->channel_count; i++)
+        if (b->law->outside[i] > 0)
+            find(b, "bounds",
+                 tc_arena_format(
+                     b->arena, "%s: %llu of %llu draws of noise lie beyond its bounds, %.4g on either side",
+                     b->view->plan->channels[i].name, (unsigned long long)b->law->outside[i],
+                     (unsigned long long)b->law->trials[i],
+                     ldexp((double)b->view->plan->channels[i].bound, b->view->plan->channels[i].step_exponent)));
 }
 
 static void judge_shape(const bench *b) {
@@ -387,6 +424,7 @@ void tc_judge_law(tc_arena *arena, const tc_law *law, double level, const char *
                .share = level / KINDS_OF_TESTS};
     if (law->rounds == 0)
         return;
+    judge_bounds(&b);
     judge_size(&b);
     judge_shape(&b);
     judge_entries(&b);
@@ -408,10 +446,18 @@ static bool size_shows(const size_wish *s, uint64_t draws) {
 }
 
 /* Half of the draws lie within the stated median; of noise at half its size, those within twice its own. */
+static double half_within(const tc_plan *plan) {
+    double least = plan->mechanism == TC_MECHANISM_LAPLACE ? 0.75 : 1 - erfc(2 * 0.67448975019608174 / sqrt(2));
+    for (size_t i = 0; plan->is_last && i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        double median = stated_median(plan, channel) / channel->scale;
+        least = fmin(least, 1 - free_tail(plan, 2 * median)); /* all the more, where these are bounded too */
+    }
+    return least;
+}
+
 uint64_t tc_draws_for_half(const tc_plan *plan, double level) {
-    bool laplace = plan->mechanism == TC_MECHANISM_LAPLACE;
-    size_wish s = {.within = laplace ? 0.75 : 1 - erfc(2 * 0.67448975019608174 / sqrt(2)),
-                   .level = level / KINDS_OF_TESTS / (double)plan->channel_count};
+    size_wish s = {.within = half_within(plan), .level = level / KINDS_OF_TESTS / (double)plan->channel_count};
     uint64_t low = 0, high = 16;
     for (; !size_shows(&s, high); high *= 2)
         low = high;

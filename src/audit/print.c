@@ -73,6 +73,11 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
         tc_json_number(json, audit->plan->mechanism == TC_MECHANISM_LAPLACE ? "expected_epsilon" : "expected_mu",
                        s->expected);
         tc_json_number(json, "exact_epsilon", s->price);
+        if (s->has_bounds) {
+            tc_json_number(json, "delta_of_bounds", s->delta_of_bounds);
+            tc_json_number(json, "exact_delta_of_bounds", s->exact_delta_of_bounds);
+            tc_json_number(json, "delta_seen", s->delta_seen);
+        }
         tc_json_string(json, "verdict", tc_audit_verdict_names[s->verdict]);
         tc_json_string(json, "inputs", s->pair);
         tc_json_string(json, "event", s->event);
@@ -160,6 +165,10 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
             tc_buffer_printf(out, "  at delta %.3g\n", s->claimed_delta);
         if (s->pair != NULL)
             detail(audit, out, "inputs", s->pair);
+        if (s->has_bounds)
+            detail(audit, out, "bounds of noise",
+                   tc_arena_format(audit->arena, "cost delta %.3g, and the plan claims %.3g; at least %.3g was seen",
+                                   s->exact_delta_of_bounds, s->delta_of_bounds, s->delta_seen));
         if (s->priced_out)
             detail(audit, out, "refuted by its price",
                    tc_arena_format(audit->arena,

@@ -27,9 +27,7 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_s
     return s;
 }
 
-/* How far the auditor's F may be from the release's, in units of the noise's scale, beyond four steps of the lattice:
- * terms of sums are rounded one by one. docs/proofs/audit.md. */
-static double audit_slack(const tc_plan *plan, const tc_worst_case *pair) {
+double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair) {
     if (tc_noises_states(plan))
         return 1e-9; /* F is the states, on their lattice */
     return fmin(0.05, 1e-4 * (1 + (double)plan->model->agent_count * pair->loss));
@@ -128,6 +126,19 @@ static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const cha
     return ratio;
 }
 
+/* Whether some entry lies beyond what noise within its bounds makes of the other input. */
+static bool is_impossible(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count,
+                          size_t world, double slack) {
+    const tc_plan *plan = s->view->plan;
+    for (size_t i = 0; plan->is_last && i < count; i++) {
+        const tc_channel *channel = &plan->channels[s->view->entries[list[i].entry].channel];
+        double far = fabs(s->values[list[i].entry] - pair->truth[1 - world][list[i].entry]) / list[i].scale;
+        if (far > tc_noise_reach(channel) + slack + 4 / channel->lattice_scale)
+            return true;
+    }
+    return false;
+}
+
 /* Room grows with the samples: time may end an audit long before all are drawn. */
 static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world, double value) {
     size_t count = (size_t)counts->samples[world]++;
@@ -138,8 +149,7 @@ static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world
     counts->statistic[world][count] = value;
 }
 
-/* Sets the pair's two inputs for the release. */
-static void set_inputs(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
+void tc_set_inputs(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
     const tc_model *model = s->view->model;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -154,14 +164,25 @@ static void set_inputs(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair
     }
 }
 
+/* One more release of an input. There is one last round, so each has a release of its own, as in a run. */
+static tc_status sample(tc_sampler *s, size_t world, const tc_audit_options *options) {
+    const tc_audit_start start = {.name = "a last round", .number = ++s->round, .has_hash = true};
+    if (s->view->plan->is_last)
+        return tc_release_first(s, world, options, &start);
+    tc_status status = tc_release_round(s->view->release, s->round, s->states[world], s->released);
+    if (status == TC_OK)
+        tc_audit_read(s->view, s->released, s->values);
+    return status;
+}
+
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
     bool is_first = s->round == 0;
-    double slack = audit_slack(s->view->plan, pair);
+    double slack = tc_audit_slack(s->view->plan, pair);
     tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
     size_t changed_count;
     changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
-    set_inputs(arena, s, pair);
+    tc_set_inputs(arena, s, pair);
     for (size_t m = 0; m < TC_CORNERS && m < changed_count; m++)
         made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(list[m].distance);
     *counts = made;
@@ -177,16 +198,16 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
         size_t world = s->worlds & 1;
         if (made->samples[world] == limits->samples)
             world = 1 - world;
-        tc_status status = tc_release_round(s->view->release, ++s->round, s->states[world], s->released);
+        tc_status status = sample(s, world, limits->options);
         if (status != TC_OK)
             return status;
-        tc_audit_read(s->view, s->released, s->values);
         check_entries(s, world, made->samples[world] > 0);
         if (is_first)
             tc_law_take(s->whole.law, s->values, pair->truth[world], slack);
         if (is_first && s->whole.mark_count < TC_REUSE_SAMPLES)
             mark_channels(s, world);
         count_corners(s, pair, list, changed_count, world, made);
+        made->impossible[world] += is_impossible(s, pair, list, changed_count, world, slack);
         keep_statistic(arena, made, world, ratio_of(s, pair, list, changed_count));
     }
     return TC_OK;
@@ -197,40 +218,45 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
 enum { MOST_FRESH = 1000, LEAST_FRESH = 250, WORK = 1 << 24 };
 
 /* With a seed each has a name of its own. Otherwise only a fresh key tells them apart, and that is what is tested. */
-static tc_status make_random(tc_arena *arena, const tc_audit_options *options, uint64_t number, tc_random **random) {
-    char name[48];
-    int length = snprintf(name, sizeof name, "audit of a first round %llu", (unsigned long long)number);
+static tc_status make_random(tc_arena *arena, const tc_plan *plan, const tc_audit_options *options,
+                             const tc_audit_start *start, tc_random **random) {
+    char name[64];
+    int length = snprintf(name, sizeof name, "audit of %s %llu", start->name, (unsigned long long)start->number);
     tc_run_identity run = {.run_id = name, .run_id_length = options->seeded ? (size_t)length : 5};
+    if (start->has_hash)
+        memcpy(run.plan_hash, plan->hash, sizeof run.plan_hash);
     return options->seeded ? tc_random_new_simulation(arena, &run, options->seed, random)
                            : tc_random_new(arena, &run, random);
 }
 
 /* The arena is freed afterwards, and the keys with it. */
-static tc_status release_once(tc_arena *arena, const tc_sampler *s, const tc_audit_options *options, uint64_t number) {
+static tc_status release_once(tc_arena *arena, const tc_sampler *s, size_t world, const tc_audit_options *options,
+                              const tc_audit_start *start) {
     const tc_plan *plan = s->view->plan;
     tc_random *random = NULL;
     tc_release *release = NULL;
     const char *why = NULL;
-    tc_status status = make_random(arena, options, number, &random);
+    tc_status status = make_random(arena, plan, options, start, &random);
     if (status == TC_OK)
         status = tc_release_new(arena, plan, plan->measured, plan->measured_derivatives, random, NULL, &release, &why);
     if (status != TC_OK)
         return status;
     tc_released *released = tc_released_new(arena, release);
-    status = tc_release_round(release, 1, s->states[0], released);
+    status = tc_release_round(release, 1, s->states[world], released);
     if (status == TC_OK)
         tc_audit_read(s->view, released, s->values);
     return status;
 }
 
-static tc_status release_fresh(const tc_sampler *s, const tc_audit_options *options, uint64_t number) {
+tc_status tc_release_first(const tc_sampler *s, size_t world, const tc_audit_options *options,
+                           const tc_audit_start *start) {
     tc_arena *arena = tc_arena_new(0);
     tc_escape escape;
     if (arena == NULL)
         return TC_NO_MEMORY;
     tc_status status = TC_TRY(arena, &escape);
     if (status == TC_OK)
-        status = release_once(arena, s, options, number);
+        status = release_once(arena, s, world, options, start);
     tc_escape_end(arena, &escape);
     tc_arena_free(arena);
     return status;
@@ -252,10 +278,11 @@ tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *s, const tc_worst_case *p
                           double until, const tc_monitor *monitor, tc_fresh **fresh) {
     const tc_audit_view *view = s->view;
     tc_fresh *made = *fresh = new_fresh(arena, view);
-    double slack = audit_slack(view->plan, pair);
-    set_inputs(arena, s, pair);
+    double slack = tc_audit_slack(view->plan, pair);
+    tc_set_inputs(arena, s, pair);
     for (uint64_t i = 0; i < made->wanted && !tc_interrupted(monitor) && tc_audit_clock() <= until; i++) {
-        tc_status status = release_fresh(s, options, i);
+        const tc_audit_start start = {.name = "a first round", .number = i, .has_hash = view->plan->is_last};
+        tc_status status = tc_release_first(s, 0, options, &start);
         if (status != TC_OK)
             return status;
         for (size_t e = 0; i > 0 && e < view->count; e++)

@@ -25,6 +25,9 @@ OUTPUTS = ("--placement", "outputs")
 PUBLISHED = (*OUTPUTS, "--method", "published")
 END_TO_END = (*FEW, "--end-to-end")
 LAST = ("--mechanism", "laplace", "--adjacency", "one:1", "--rounds", "100", "--delta", "1e-6", "--feasible", "always")
+# Bounds that are drawn near show in few samples.
+NEAR = (*FEW, "--mechanism", "laplace", "--adjacency", "one:1", "--rounds", "100", "--delta", "0.01", "--feasible", "always")
+GAUSSIAN = (*FEW, "--mechanism", "gaussian", *NEAR[len(FEW) + 2:])
 
 # name, what is wrong, problem, options, the point that must be refuted, a word of what it must say
 MUTANTS = [
@@ -62,6 +65,21 @@ MUTANTS = [
      None),
     ("sets_counted_once", "two states share one public set", "capped", FEW, "price", None),
     ("sets_not_enforced", "public sets are not enforced", "capped", FEW, "public set", "not moved into it"),
+    ("last_noise_halved", "the last round's noise has half its scale", "num", NEAR, "last round", "smaller than the plan says"),
+    ("last_noise_halved", "the same, Gaussian", "robots", GAUSSIAN, "last round", "smaller than the plan says"),
+    ("last_noise_forgotten", "one number of the last round has no noise", "num", NEAR, "last round", "never changed"),
+    ("last_noise_forgotten", "the same, Gaussian", "paper", GAUSSIAN, "last round", "never changed"),
+    ("last_bounds_ignored", "the last round's noise has no bounds", "num", NEAR, "last round", "beyond its bounds"),
+    ("last_bounds_clamped", "its noise is cut off at its bounds", "num", NEAR, "last round", "exceeds"),
+    ("last_bounds_near", "its bounds are nearer than the plan's", "num", NEAR, "last round", "exceeds"),
+    ("last_entries_share", "all its numbers share two noise words", "num", GAUSSIAN, "last round", "same side"),
+    ("sources_shared", "last round and rounds have the same source", "num", NEAR, "last round", "the same source"),
+    ("sources_shared", "the same, Gaussian", "paper", GAUSSIAN, "last round", "the same source"),
+    ("key_fixed", "every start has the same key, in the last round too", "num", ("--samples", "2000", *NEAR[len(FEW):]), "last round",
+     "same under every key"),
+    ("bounds_half", "the last round's noise has half its bounds", "num", (*FEW, *LAST), "last round", None),
+    ("last_round_unpaid", "nobody pays for the last round", "num", (*FEW, *LAST), "price", None),
+    ("last_round_unpaid", "the same, Gaussian", "paper", GAUSSIAN, "price", None),
     ("step_carries_a_bit", "the step scalar carries a bit of the input", "paper", END_TO_END, "end to end", "the step"),
     ("memory_keeps_a_state", "the journal keeps a private number", "num", END_TO_END, "end to end", "the journal: memory"),
     ("mac_without_key", "the input's MAC has no key", "num", END_TO_END, "end to end", "under another key"),

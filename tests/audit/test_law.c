@@ -186,10 +186,65 @@ static void each_fault_is_seen(void **state) {
     }
 }
 
+/* ---- noise with bounds, as in a last round ---- */
+
+static void bound(stage *s, double cut) {
+    s->plan.is_last = true;
+    for (size_t i = 0; i < 2; i++)
+        s->plan.channels[i].bound = (int64_t)ceil(cut * s->plan.channels[i].lattice_scale);
+}
+
+static const double CUT = 2; /* near, so that all that is wrong with it shows */
+
+static void drawn_again(stage *s, double *noise, uint64_t round) {
+    (void)round;
+    for (size_t e = 0; e < s->view.count; e++)
+        while (fabs(noise[e]) > CUT)
+            noise[e] = draw(s);
+}
+static void cut_off(stage *s, double *noise, uint64_t round) {
+    (void)round;
+    for (size_t e = 0; e < s->view.count; e++)
+        noise[e] = fmax(-CUT, fmin(CUT, noise[e]));
+}
+static void drawn_too_near(stage *s, double *noise, uint64_t round) {
+    (void)round;
+    for (size_t e = 0; e < s->view.count; e++)
+        while (fabs(noise[e]) > 0.9 * CUT)
+            noise[e] = draw(s);
+}
+static void halved(stage *s, double *noise, uint64_t round) {
+    drawn_again(s, noise, round);
+    scale_by(s, noise, 0.5);
+}
+
+static void bounded_noise_has_the_law_of_its_bounds(void **state) {
+    (void)state;
+    static const struct {
+        fault *spoil;
+        const char *kind; /* NULL: honest */
+    } cases[] = {{drawn_again, NULL}, {NULL, "bounds"}, {cut_off, "law"}, {drawn_too_near, "law"}, {halved, "noise"}};
+    for (size_t m = 0; m < 2; m++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            stage s;
+            bool found = false;
+            begin(&s, m == 0 ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN, 24);
+            bound(&s, CUT);
+            judge(&s, 3000, cases[i].spoil);
+            for (size_t k = 0; cases[i].kind != NULL && k < s.audit.fault_count; k++)
+                found = found || strcmp(s.audit.faults[k].kind, cases[i].kind) == 0;
+            if (s.audit.refuted != (cases[i].kind != NULL) || found != s.audit.refuted)
+                fail_msg("law %zu, case %zu: %zu faults, the first: %s", m, i, s.audit.fault_count,
+                         s.audit.fault_count > 0 ? s.audit.faults[0].text : "none");
+            end(&s);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_draws_pass),
         cmocka_unit_test(each_fault_is_seen),
+        cmocka_unit_test(bounded_noise_has_the_law_of_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,6 @@ class Feasible(unittest.TestCase):
                   f"{folder}/ledger", "--budget", 4), "runs with --feasible always cost a delta: write --budget 4:1e-6"),
                 (("plan", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always", "--on-late", "hold",
                   "--most-holds", 1), "used again (--on-late hold)"),
-                (("audit", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "samples the rounds"),
                 (("bound", num, *PROMISE, "--mechanism", "gaussian", "--feasible", "always"), "--feasible"),
             ):
                 with self.subTest(words=words):
