@@ -38,7 +38,7 @@ static tc_plan_options options_of(const adviser *a, const tc_way *way, double ep
     options.adjacency = way->adjacency;
     options.adjacency_bound = way->bound;
     options.epsilon = epsilon;
-    options.delta = way->mechanism == TC_MECHANISM_GAUSSIAN ? a->advice->delta : (double)NAN;
+    options.delta = tc_has_delta(a->advice, way->mechanism) ? a->advice->delta : (double)NAN;
     options.rounds = rounds;
     return options;
 }
@@ -48,15 +48,25 @@ static const tc_plan *plan_of(adviser *a, const tc_way *way, double epsilon, dou
     return tc_plan_make(a->arena, a->model, a->derivatives, a->analysis, &options, NULL);
 }
 
-/* Noise is proportional to one over this. */
+bool tc_has_delta(const tc_advice *advice, tc_mechanism mechanism) {
+    return mechanism == TC_MECHANISM_GAUSSIAN || advice->wish.plan.certain;
+}
+
+/* Part of it is for the bounds of a last round's noise. */
+static double noise_delta(const tc_advice *advice, const tc_way *way) {
+    return advice->wish.plan.certain ? tc_noise_delta(way->plan) : advice->delta;
+}
+
+/* Noise is proportional to one over this; with a last round nearly so, since its share changes a little with it. */
 static double price_of(const tc_advice *advice, const tc_way *way, double epsilon) {
-    return way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_gdp(epsilon, advice->delta) : epsilon;
+    return way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_gdp(epsilon, noise_delta(advice, way)) : epsilon;
 }
 
 static double epsilon_of(const tc_advice *advice, const tc_way *way, double price) {
     if (!isfinite(price))
         return INFINITY;
-    return fmax(LEAST, way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_epsilon(price, advice->delta) : price);
+    return fmax(LEAST,
+                way->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_epsilon(price, noise_delta(advice, way)) : price);
 }
 
 double tc_doubt_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon) {
@@ -102,7 +112,8 @@ static void look_at(adviser *a, tc_way *way) {
     double price = price_of(advice, way, advice->reference);
     way->times = worst_times(a, way->accuracy, false, &way->worst);
     way->needed = epsilon_of(advice, way, price * way->times);
-    way->at_home = epsilon_of(advice, way, price * worst_times(a, way->accuracy, true, &elsewhere));
+    if (!advice->wish.plan.certain) /* at home nobody has a last round */
+        way->at_home = epsilon_of(advice, way, price * worst_times(a, way->accuracy, true, &elsewhere));
 }
 
 /* ---- ways -------------------------------------------------------------------------------------------------------- */
@@ -198,31 +209,48 @@ static double rounded_up(double epsilon) {
     return strtod(text, NULL);
 }
 
-/* Plans with the epsilon that is about to be recommended, and looks whether it does what was asked for. */
-static bool holds_at(adviser *a, double epsilon) {
+/* Plans with the epsilon that is about to be recommended. Returns how many times the tolerable doubt it leaves. */
+static double times_at(adviser *a, double epsilon) {
     tc_advice *advice = a->advice;
     size_t worst = advice->best->worst;
-    const tc_plan *plan = plan_of(a, advice->best, epsilon, advice->rounds.now);
-    if (plan->problem != NULL)
-        return false;
-    const tc_accuracy *accuracy = tc_accuracy_make(a->arena, plan, a->derivatives, NULL);
-    bool holds = worst_times(a, accuracy, false, &worst) <= 1;
+    advice->plan = plan_of(a, advice->best, epsilon, advice->rounds.now);
+    if (advice->plan->problem != NULL)
+        return INFINITY;
+    const tc_accuracy *accuracy = tc_accuracy_make(a->arena, advice->plan, a->derivatives, NULL);
+    double times = worst_times(a, accuracy, false, &worst);
     advice->doubt = accuracy->rows[worst].doubt;
-    advice->name_only = tc_name_only_reason(a->arena, plan);
-    return holds;
+    advice->name_only = tc_name_only_reason(a->arena, advice->plan);
+    return times;
 }
+
+/* With a last round doubts are not quite proportional: from the epsilon that proportion gives, closer to the right one.
+ */
+static double come_closer(adviser *a, double epsilon) {
+    enum { STEPS = 2 };
+    const tc_advice *advice = a->advice;
+    for (int i = 0; advice->wish.plan.certain && i < STEPS && epsilon <= most_epsilon(advice); i++)
+        epsilon = epsilon_of(advice, advice->best, price_of(advice, advice->best, epsilon) * times_at(a, epsilon));
+    return epsilon;
+}
+
+enum { MOST_TRIES = 12 };
 
 static void recommend(adviser *a) {
     tc_advice *advice = a->advice;
-    double most = most_epsilon(advice), epsilon = advice->best->needed;
+    double most = most_epsilon(advice), epsilon = come_closer(a, advice->best->needed);
     advice->epsilon = advice->doubt = NAN;
+    advice->name_only = NULL;
     if (!(epsilon > 0 && epsilon <= most))
         return;
     epsilon = fmin(most, rounded_up(epsilon));
-    if (!holds_at(a, epsilon)) {
+    double times = times_at(a, epsilon);
+    for (int i = 0; !(times <= 1) && i < (advice->wish.plan.certain ? MOST_TRIES : 1); i++) {
         epsilon = fmin(most, rounded_up(epsilon * AFTER));
-        if (!holds_at(a, epsilon))
-            return;
+        times = times_at(a, epsilon);
+    }
+    if (!(times <= 1)) {
+        advice->name_only = NULL;
+        return;
     }
     advice->reaches = advice->name_only == NULL;
     advice->epsilon = epsilon;
@@ -314,14 +342,16 @@ static bool choose_rows(adviser *a) {
 
 static double first_known(double a, double b, double c) { return !isnan(a) ? a : !isnan(b) ? b : c; }
 
-const tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
-                           const tc_analysis *analysis, const tc_advice_wish *wish, const tc_monitor *monitor) {
+tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                     const tc_advice_wish *wish, const tc_monitor *monitor) {
     tc_advice *advice = TC_NEW(arena, tc_advice, 1);
     *advice = (tc_advice){.model = model,
                           .wish = *wish,
                           .delta = first_known(wish->plan.delta, model->privacy.delta, USUAL_DELTA),
                           .reference = first_known(wish->plan.epsilon, model->privacy.epsilon, 1),
                           .is_capped = !isnan(wish->plan.epsilon),
+                          .most_move = NAN,
+                          .usual_move = NAN,
                           .rounds = {.now = first_known(wish->plan.rounds, model->schedule.rounds, NAN)}};
     adviser a = {.arena = arena,
                  .model = model,

@@ -53,11 +53,15 @@ typedef struct tc_advice {
     bool is_capped;   /* no epsilon above the asked one will do */
     tc_way ways[TC_MOST_WAYS];
     size_t way_count;
-    const tc_way *shown;   /* the way that file and options ask for, or the best one; its worst row stands for all */
-    const tc_way *best;    /* of the asked unit: the one that needs the least epsilon */
-    bool reaches;          /* best, at `epsilon`, leaves a tolerable doubt and keeps more than the name of privacy */
-    double epsilon;        /* what is recommended; NAN where nothing is */
-    double doubt;          /* in the worst row, then */
+    const tc_way *shown; /* the way that file and options ask for, or the best one; its worst row stands for all */
+    const tc_way *best;  /* of the asked unit: the one that needs the least epsilon */
+    bool reaches;        /* best, at `epsilon`, leaves a tolerable doubt and keeps more than the name of privacy */
+    double epsilon;      /* what is recommended; NAN where nothing is */
+    double doubt;        /* in the worst row, then */
+    const tc_plan *plan; /* at that epsilon, or the last one that was tried; NULL: none was */
+    /* With a last round: how far results are moved towards the Slater point, as `tacit plan` predicts it of this plan.
+     * NAN where nobody has set them. */
+    double most_move, usual_move;
     const char *name_only; /* why such an epsilon would promise next to nothing; NULL */
     tc_advised_rounds rounds;
     tc_advised_agents agents;
@@ -67,8 +71,11 @@ typedef struct tc_advice {
 } tc_advice;
 
 /* Never NULL. Raises on its arena. */
-const tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
-                           const tc_analysis *analysis, const tc_advice_wish *wish, const tc_monitor *monitor);
+tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                     const tc_advice_wish *wish, const tc_monitor *monitor);
+
+/* Whether a promise with this noise has a delta: Gaussian noise, and bounds of a last round's noise. */
+bool tc_has_delta(const tc_advice *advice, tc_mechanism mechanism);
 
 /* The doubt in a row of a way at an epsilon. */
 double tc_doubt_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon);

@@ -55,10 +55,15 @@ static void recommended_json(const tc_advice *advice, tc_json *json) {
     tc_json_string(json, "mechanism", tc_mechanism_name(best->mechanism));
     tc_json_string(json, "unit", best->unit);
     tc_json_number(json, "epsilon", advice->epsilon);
-    tc_json_number(json, "delta", best->mechanism == TC_MECHANISM_GAUSSIAN ? advice->delta : 0);
+    tc_json_number(json, "delta", tc_has_delta(advice, best->mechanism) ? advice->delta : 0);
     tc_json_number(json, "rounds", advice->rounds.now);
     tc_json_string(json, "constraint", best->accuracy->rows[best->worst].name);
     tc_json_number(json, "doubt", advice->doubt);
+    if (advice->wish.plan.certain) {
+        tc_json_number(json, "last_share", advice->plan->last->share);
+        tc_json_number(json, "most_move", advice->most_move);
+        tc_json_number(json, "usual_move", advice->usual_move);
+    }
     tc_json_close_object(json);
 }
 
@@ -87,7 +92,7 @@ void tc_advice_json(const tc_advice *advice, tc_json *json) {
     tc_json_string(json, "unit", shown->unit);
     tc_json_string(json, "mechanism", tc_mechanism_name(shown->mechanism));
     tc_json_number(json, "epsilon", advice->reference);
-    tc_json_number(json, "delta", shown->mechanism == TC_MECHANISM_GAUSSIAN ? advice->delta : 0);
+    tc_json_number(json, "delta", tc_has_delta(advice, shown->mechanism) ? advice->delta : 0);
     tc_json_number(json, "rounds", advice->rounds.now);
     tc_json_number(json, "tolerable_doubt", advice->wish.is_share ? (double)NAN : advice->wish.tolerance);
     tc_json_number(json, "tolerable_share", advice->wish.is_share ? advice->wish.tolerance : (double)NAN);

@@ -9,9 +9,8 @@ static const char *law(tc_mechanism mechanism) { return mechanism == TC_MECHANIS
 
 static const char *price_text(tc_arena *arena, const tc_advice *advice, const tc_way *way, double epsilon) {
     const char *number = tc_digits(arena, epsilon, 3);
-    return way->mechanism == TC_MECHANISM_GAUSSIAN
-               ? tc_arena_format(arena, "epsilon %s (delta %g)", number, advice->delta)
-               : tc_arena_format(arena, "epsilon %s", number);
+    return tc_has_delta(advice, way->mechanism) ? tc_arena_format(arena, "epsilon %s (delta %g)", number, advice->delta)
+                                                : tc_arena_format(arena, "epsilon %s", number);
 }
 
 const char *tc_tolerance_text(tc_arena *arena, const tc_advice_wish *wish) {
@@ -74,6 +73,18 @@ static const char *nothing_does(tc_arena *arena, const tc_advice *advice) {
                            would == NULL ? "" : "; ", would == NULL ? "" : would, would == NULL ? "" : " would do");
 }
 
+/* Of a last round, which is part of the price. */
+static const char *move_text(tc_arena *arena, const tc_advice *advice) {
+    if (isnan(advice->most_move))
+        return "";
+    return tc_arena_format(arena,
+                           "; its last round, %s %% of %s, moves results by about %s %% of the way to the Slater point "
+                           "where a constraint is at its limit, and by at most %s %% where all hold",
+                           tc_digits(arena, 100 * advice->plan->last->share, 3),
+                           advice->best->mechanism == TC_MECHANISM_GAUSSIAN ? "the square of mu" : "epsilon",
+                           tc_digits(arena, 100 * advice->usual_move, 3), tc_text_up(arena, 100 * advice->most_move));
+}
+
 const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
     const tc_way *best = advice->best;
     if (!advice->reaches)
@@ -81,12 +92,12 @@ const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
     bool fewer_do = advice->rounds.power >= 0 && advice->rounds.enough < advice->rounds.now;
     return tc_arena_format(arena,
                            "Take %s noise with %s to hide %s: after %s rounds it leaves a doubt of %s in %s, the worst "
-                           "constraint%s%s%s.",
+                           "constraint%s%s%s%s.",
                            law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->unit,
                            tc_digits(arena, advice->rounds.now, 6), tc_doubt_text(arena, advice->doubt, row_of(best)),
                            row_of(best)->name, fewer_do ? "; about " : "",
                            fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "",
-                           fewer_do ? " rounds would be enough" : "");
+                           fewer_do ? " rounds would be enough" : "", move_text(arena, advice));
 }
 
 /* ---- the reasons ------------------------------------------------------------------------------------------------- */

@@ -65,11 +65,9 @@ static tc_status read_wish(tc_api_call *call, tc_advice_wish *wish) {
     wish->constraint =
         own.constraint == NULL ? NULL : tc_arena_copy(work->arena, own.constraint, strlen(own.constraint));
     wish->plan = call->wishes.plan;
-    if (tc_resolve_method(&wish->plan) != TC_METHOD_TACIT || call->wishes.margin.kind != TC_MARGIN_NONE ||
-        wish->plan.certain)
-        return tc_work_refuse(
-            work, "advice is about method tacit without a margin: leave out --margin, --feasible, and the published "
-                  "method and calibration");
+    if (tc_resolve_method(&wish->plan) != TC_METHOD_TACIT || call->wishes.margin.kind != TC_MARGIN_NONE)
+        return tc_work_refuse(work, "advice is about method tacit without a margin: leave out --margin, and the "
+                                    "published method and calibration");
     return tc_planned_refuse_costs(call);
 }
 
@@ -94,6 +92,22 @@ static tc_planned *shown_plan(tc_arena *arena, const tc_advice *advice, const tc
     return p;
 }
 
+/* What the last round of the recommended plan moves, as `plan` says it. */
+static tc_status add_move(tc_api_call *call, tc_model *model, const tc_analysis *analysis, tc_advice *advice) {
+    const char *why = NULL;
+    if (!advice->reaches || !advice->wish.plan.certain)
+        return TC_OK;
+    const tc_tacit_facts *method =
+        tc_tacit_facts_make(call->work.arena, advice->plan, model, call->problem->loaded.derivatives,
+                            tc_public_radius(model, analysis), call->wishes.margin, &why);
+    if (method == NULL)
+        return tc_work_refuse(&call->work, why);
+    advice->most_move = method->most_move;
+    advice->usual_move = method->usual_move;
+    advice->recommendation = tc_recommend(call->work.arena, advice);
+    return TC_OK;
+}
+
 static tc_status make_advice(tc_api_call *call) {
     tc_work *work = &call->work;
     tacit_result *result = call->result;
@@ -112,11 +126,14 @@ static tc_status make_advice(tc_api_call *call) {
         status = tc_analyse_public(work, model, derivatives, &analysis);
     if (status != TC_OK)
         return status;
-    const tc_advice *advice = tc_advise(work->arena, model, derivatives, analysis, &wish, work->monitor);
+    tc_advice *advice = tc_advise(work->arena, model, derivatives, analysis, &wish, work->monitor);
     if (tc_interrupted(work->monitor))
         return TC_INTERRUPTED;
     if (advice->problem != NULL && advice->is_usage)
         return tc_work_refuse(work, advice->problem);
+    status = advice->problem == NULL ? add_move(call, model, analysis, advice) : TC_OK;
+    if (status != TC_OK)
+        return status;
     result->model = model;
     result->of.advice = advice;
     result->holds = advice->reaches;
@@ -167,7 +184,7 @@ tacit_status tacit_result_advice(const tacit_result *result, tacit_advice *facts
         all.mechanism = tc_mechanism_name(advice->best->mechanism);
         all.adjacency = advice->best->unit;
         all.epsilon = advice->epsilon;
-        all.delta = advice->best->mechanism == TC_MECHANISM_GAUSSIAN ? advice->delta : 0;
+        all.delta = tc_has_delta(advice, advice->best->mechanism) ? advice->delta : 0;
         all.doubt = advice->doubt;
     }
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;

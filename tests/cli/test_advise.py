@@ -52,6 +52,38 @@ class Advice(unittest.TestCase):
     def plan(self, *arguments):
         return json.loads(tacit("plan", *arguments, "--json").stdout)
 
+    def test_a_last_round_is_in_the_price_and_its_move_is_said(self):
+        """The doubt is met by a plan with the last round, not far below it; moves are those of the plan."""
+        for mechanism in ("laplace", "gaussian"):
+            for file, unit, doubt in ((self.homes, "one:0.5", "1%"), (self.homes, "one:0.5", "0.05%"), (EXAMPLES / "num.tacit", "one:0.1", "5%"),
+                                      (self.homes, "agent:0.5", "20%")):
+                with self.subTest(mechanism=mechanism, file=file.name, unit=unit, doubt=doubt):
+                    words = (file, "--mechanism", mechanism, "--adjacency", unit, "--rounds", 500)
+                    delta = ("--delta", 1e-6)
+                    plain = self.advice(*words, *(delta if mechanism == "gaussian" else ()), "--doubt", doubt, code=0)["recommended"]
+                    words = (*words, *delta)
+                    took = self.advice(*words, "--doubt", doubt, "--feasible", "always", code=0)["recommended"]
+                    plan = self.plan(*words, "--epsilon", took["epsilon"], "--feasible", "always")
+                    row = next(r for r in plan["constraints"] if r["name"] == took["constraint"])
+                    self.assertEqual(row["doubt"], took["doubt"])
+                    tolerable = float(doubt[:-1]) / 100 * abs(row["limit"])
+                    self.assertLessEqual(row["doubt"], tolerable)
+                    self.assertTrue(row["doubt"] > 0.85 * tolerable or took["epsilon"] == 0.001)
+                    self.assertEqual(took["delta"], 1e-6)
+                    self.assertEqual(took["last_share"], plan["last_round"]["share"])
+                    for move in ("most_move", "usual_move"):
+                        self.assertEqual(took[move], plan["method_facts"][move])
+                    self.assertLessEqual(plain["epsilon"], took["epsilon"])
+                    self.assertNotIn("most_move", plain)
+
+    def test_what_a_last_round_needs_is_refused_by_name(self):
+        done = tacit("advise", self.problem(HOMES.replace("  slater p = 1\n", "")), "--feasible", "always")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("Slater point", done.stderr)
+        text = tacit("advise", EXAMPLES / "num.tacit", "--adjacency", "one:0.1", "--rounds", 500, "--feasible", "always").stdout
+        self.assertIn("moves results by about", " ".join(text.split()))
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+
     def test_a_plan_with_what_is_recommended_leaves_a_tolerable_doubt(self):
         for doubt in ("20%", "10%", "30"):
             advice = self.advice(self.homes, "--doubt", doubt, code=0)

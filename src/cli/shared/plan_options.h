@@ -10,7 +10,7 @@
  *     tc_status status = tc_promise_options(cli, "plan", arguments, &promise);
  *
  * A command without coalitions has TC_PRIVACY_OPTIONS_WITHOUT_COALITION, which leaves a gap in its table; advise, which
- * plans for method tacit alone, has TC_PROMISE_OPTIONS. */
+ * plans for method tacit alone, has TC_PROMISE_OPTIONS and TC_FEASIBLE_OPTION. */
 #ifndef TC_CLI_SHARED_PLAN_OPTIONS_H
 #define TC_CLI_SHARED_PLAN_OPTIONS_H
 
@@ -71,6 +71,17 @@ enum {
                                   "private data that the problem protects. A number B alone means one:B, and "         \
                                   "ensemble:B in published calibration."}
 
+#define TC_FEASIBLE_OPTION                                                                                             \
+    [TC_PRIVACY_FEASIBLE] = {.name = "feasible",                                                                       \
+                             .type = TC_OPTION_STRING,                                                                 \
+                             .argument = "F",                                                                          \
+                             .text = "Method tacit: always has one more round, in which agents send their averages "   \
+                                     "and constraints are released there with noise of bounded support; then the "     \
+                                     "result is moved towards the Slater point until all constraints hold with "       \
+                                     "certainty. It needs a delta, also with Laplace noise. It has a share of the "    \
+                                     "price, that is of epsilon, or of mu^2 with Gaussian noise; always:S sets that "  \
+                                     "share."}
+
 #define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
     TC_PROMISE_OPTIONS,                                                                                                \
         [TC_PRIVACY_METHOD] = {.name = "method",                                                                       \
@@ -91,16 +102,7 @@ enum {
                                    "violates them less. auto takes what should leave no constraint violated with "     \
                                    "probability 0.95; auto:P with probability P, above 0.5 and below 1. Where a "      \
                                    "Slater point is declared, auto ends with a move of the result towards it."},       \
-        [TC_PRIVACY_FEASIBLE] = {.name = "feasible",                                                                   \
-                                 .type = TC_OPTION_STRING,                                                             \
-                                 .argument = "F",                                                                      \
-                                 .text =                                                                               \
-                                     "Method tacit: always has one more round, in which agents send their averages "   \
-                                     "and constraints are released there with noise of bounded support; then the "     \
-                                     "result is moved towards the Slater point until all constraints hold with "       \
-                                     "certainty. It needs a delta, also with Laplace noise. It has a share of the "    \
-                                     "price, that is of epsilon, or of mu^2 with Gaussian noise; always:S sets that "  \
-                                     "share."},                                                                        \
+        TC_FEASIBLE_OPTION,                                                                                            \
         [TC_PRIVACY_PLACEMENT] =                                                                                       \
             {.name = "placement",                                                                                      \
              .type = TC_OPTION_CHOICE,                                                                                 \

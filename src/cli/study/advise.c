@@ -4,6 +4,7 @@ enum { JSON = TC_PRIVACY_OPTION_COUNT, DOUBT, CONSTRAINT };
 
 static const tc_option options[] = {
     TC_PROMISE_OPTIONS,
+    TC_FEASIBLE_OPTION,
     [JSON] = TC_JSON_OPTION,
     [DOUBT] = {.name = "doubt",
                .type = TC_OPTION_STRING,
