@@ -32,6 +32,7 @@ class LastRound(unittest.TestCase):
         self.assertFalse(summary["ledger"]["spent"][0]["priced"])  # its noise has a seed
         for name, result in parties.results().items():
             self.assertEqual(result["x"][name], alone["x"][name])
+            self.assertTrue(result["agents"][0]["certain"])
 
     def test_same_bits(self):
         for more in ([], ["--mechanism", "gaussian"], ["--adjacency", "agent"], ["--margin", "auto"]):
@@ -104,6 +105,7 @@ class LastRound(unittest.TestCase):
             self.assertEqual(agent.wait(), 0, agent.err)
             kept = agent.json()
             self.assertIn("the run ended without its last round", kept["reason"])
+            self.assertEqual([one["certain"] for one in kept["agents"]], [False])
             again = wire.RawAgent("b", start=1.0, highest=2)  # it missed the end, and is told
             again.open(parties.port, parties.key_folders["b"])
             again.enrol(answered=ROUNDS)
@@ -117,6 +119,7 @@ class LastRound(unittest.TestCase):
                 told = parties.start_agent("c", trace=False)
                 self.assertEqual(told.wait(), 0, told.err)
                 self.assertEqual(told.json()["x"], kept["x"])
+                self.assertFalse(told.json()["agents"][0]["certain"])
                 cloud.stop()
                 self.expect_given_up(cloud)
 

@@ -107,6 +107,7 @@ static void json_of_agent(const tc_agent_output *output, const tc_agent_view *vi
     tc_json_count(json, "rounds", view->rounds);
     tc_json_count(json, "first_round", view->first_round);
     tc_json_string(json, "method", method_name(view->method));
+    tc_json_bool(json, "certain", view->certain);
     tc_json_count(json, "held", view->held);
     if (!output->is_withheld) {
         tc_json_count(json, "clamped", view->clamped);

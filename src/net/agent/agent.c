@@ -459,5 +459,7 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .path = tc_state_file_path(slot->file),
                            .run = slot->run[0] == 0 ? NULL : slot->run,
                            .was_over = slot->was_over,
+                           .certain = record->method == TC_WIRE_CERTAIN && slot->how == TC_AGENT_DONE &&
+                                      record->answered == record->rounds && !tc_agent_lacks_rounds(slot),
                            .first_round = record->unknown + 1};
 }

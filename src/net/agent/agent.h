@@ -183,6 +183,7 @@ typedef struct tc_agent_view { /* of one agent; valid until the next call */
     const char *path;          /* of its state file */
     const char *run;           /* 32 hexadecimal digits; NULL: not known yet */
     bool was_over;             /* the run was over before this process began */
+    bool certain;              /* --feasible always: the result is the moved average of all rounds */
     /* 1, or the round in which this agent began after its state file was lost; the result is of rounds from there on.
      * Valid once rounds is known. */
     uint64_t first_round;
