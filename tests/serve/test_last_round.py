@@ -81,6 +81,28 @@ class LastRound(unittest.TestCase):
                 self.assertRegex(agent.err, r"a does not know what the cloud used of it up to round \d+, so it has no average of all rounds")
                 pacer.close()
 
+    def test_an_answer_that_is_sent_again_says_again_that_the_state_was_moved(self):
+        """Otherwise an agent whose connection broke would send an average of states that the cloud did not have."""
+        with Parties(TOWN, options=["--feasible", "always"]) as parties:
+            parties.start_cloud(seed=7)
+            parties.start_agents("ac", trace=False)
+            pacer = wire.RawAgent("b", start=1.0, highest=2)
+            pacer.open(parties.port, parties.key_folders["b"])
+            pacer.enrol()
+            pacer.run(3)
+            for k, units, flags in ((4, [1 << 62], wire.CLAMPED), (5, None, 0)):
+                pacer.send_state(units=units)
+                self.assertEqual(pacer.link.expect(wire.ANSWER).flags, flags)
+                pacer.send_state(units=[0])  # asked for on the same connection; the state itself is not read
+                again = pacer.link.expect(wire.ANSWER)
+                self.assertEqual((again.round, again.flags), (k, flags))
+                pacer.open(parties.port, parties.key_folders["b"])  # the answer was lost
+                pacer.enrolled = {}
+                pacer.enrol()
+                again = pacer.take(pacer.link.expect(wire.ANSWER))
+                self.assertEqual((again.round, again.flags), (k, flags))
+            pacer.close()
+
     def test_a_last_round_that_cannot_come_is_given_up(self):
         """With --last-deadline the run ends: nothing more is released, results are averages, and nobody calls them certain."""
         with Parties(TOWN, options=["--feasible", "always", "--margin", "auto"]) as parties:

@@ -49,14 +49,20 @@ static size_t put_answer(const content *c, const tc_seat *seat, unsigned flags, 
     return tc_answer_size(seat->states);
 }
 
-static size_t put_last(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
-    content last = last_of(r);
-    return put_answer(&last, seat, 0, bytes);
+static unsigned clamped_flag(const content *c, const tc_seat *seat) {
+    return seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U;
 }
 
-/* For the first sending only: the journal does not store flags. */
+/* Of the first sending. */
 static unsigned flags_of(const content *c, const tc_seat *seat) {
-    return (seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U) | (seat->held == c->round ? TC_ANSWER_HELD : 0U);
+    return clamped_flag(c, seat) | (seat->held == c->round ? TC_ANSWER_HELD : 0U);
+}
+
+/* Again, or late. That its state was moved is told as long as this process lives, since the agent's average rests on
+ * it; the journal does not store flags. */
+static size_t put_last(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
+    content last = last_of(r);
+    return put_answer(&last, seat, clamped_flag(&last, seat), bytes);
 }
 
 static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
