@@ -54,6 +54,13 @@ class LastRound(unittest.TestCase):
         self.assertAlmostEqual(last, 0.3, 3)
         self.assertAlmostEqual(rounds + last, 1, 3)
 
+    def test_a_large_problem_has_fewer_samples_of_it_unless_asked(self):
+        words = ("ev", "--seed", 1, "--mechanism", "laplace", "--delta", 1e-3, "--adjacency", "one:0.1", "--feasible", "always")
+        code, answer = audit(*words)
+        self.assertEqual((code, [system["samples"] for system in answer["systems"]]), (0, [20000, 2000]))
+        _, answer = audit(*words, "--samples", 2100)
+        self.assertEqual([system["samples"] for system in answer["systems"]], [2100, 2100])
+
     def test_too_little_time_is_inconclusive_about_it(self):
         code, answer = audit("ev", "--seed", 1, "--seconds", 0.1, "--mechanism", "laplace", "--delta", 1e-3, "--adjacency", "one:0.1", "--feasible",
                              "always")

@@ -192,7 +192,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     const tc_option_value *values = arguments->values;
     const tc_audit_hooks hooks = {run_end_to_end, cli};
     const tacit_audit_options how = {.size = sizeof how,
-                                     .samples = (uint64_t)values[SAMPLES].integer,
+                                     .samples = values[SAMPLES].given ? (uint64_t)values[SAMPLES].integer : 0,
                                      .seconds = values[SECONDS].given ? values[SECONDS].real : 0,
                                      .confidence = values[CONFIDENCE].real};
     tc_study study;
