@@ -49,20 +49,16 @@ static size_t put_answer(const content *c, const tc_seat *seat, unsigned flags, 
     return tc_answer_size(seat->states);
 }
 
-static unsigned clamped_flag(const content *c, const tc_seat *seat) {
-    return seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U;
+/* That its state was moved is told as long as this process lives, since the agent's average rests on it; that one was
+ * used again at the first sending alone. The journal stores no flags. */
+static unsigned flags_of(const content *c, const tc_seat *seat, bool is_first) {
+    return (seat->clamped == c->round ? TC_ANSWER_CLAMPED : 0U) |
+           (is_first && seat->held == c->round ? TC_ANSWER_HELD : 0U);
 }
 
-/* Of the first sending. */
-static unsigned flags_of(const content *c, const tc_seat *seat) {
-    return clamped_flag(c, seat) | (seat->held == c->round ? TC_ANSWER_HELD : 0U);
-}
-
-/* Again, or late. That its state was moved is told as long as this process lives, since the agent's average rests on
- * it; the journal does not store flags. */
 static size_t put_last(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
     content last = last_of(r);
-    return put_answer(&last, seat, clamped_flag(&last, seat), bytes);
+    return put_answer(&last, seat, flags_of(&last, seat, false), bytes);
 }
 
 static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
@@ -87,7 +83,7 @@ static size_t put_answers(const tc_rounds *r, const content *c, const tc_party *
     for (size_t i = 0; i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
         if (seat != NULL)
-            size += put_answer(c, seat, flags_of(c, seat), party->lane->batch + size);
+            size += put_answer(c, seat, flags_of(c, seat, true), party->lane->batch + size);
     }
     party->lane->answers += party->count;
     return size;
