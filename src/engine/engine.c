@@ -221,7 +221,7 @@ static bool is_stopped(tc_engine *engine, const tc_monitor *monitor) {
     engine->unasked = 0;
     uint64_t stops = tc_interrupted(monitor);
     tc_ranks_sum(&stops, 1);
-    return stops > 0;
+    return stops > 0 || (tc_ranks_several() && tc_interrupted(monitor)); /* ranks heard of it just now */
 }
 
 tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor *monitor, tc_engine_outcome *outcome) {

@@ -176,7 +176,7 @@ static uint64_t chunk_for(uint64_t chunk, double seconds) {
 static bool is_stopped(const single_run *one) {
     uint64_t stops = tc_interrupted(one->monitor);
     tc_ranks_sum(&stops, 1);
-    return stops > 0;
+    return stops > 0 || (tc_ranks_several() && tc_interrupted(one->monitor)); /* ranks heard of it just now */
 }
 
 /* Goes on to round `target`; *seconds: how long that took. */

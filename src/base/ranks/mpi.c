@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,14 @@ static struct {
     MPI_Comm ends; /* tc_ranks_meet: it may be called while other ranks are in a call of `work` */
     size_t count, mine;
     bool is_parted;
+    bool (*told_here)(void); /* NULL: never */
+    atomic_bool told;        /* to stop: what ranks have heard of each other; any thread reads it */
 } all = {.count = 1};
 
 static const double SECONDS_TO_MEET = 5;    /* after a failure, which may be this rank's alone */
 static const double SECONDS_TO_FINISH = 60; /* after a "no" or an interrupt: the first may still write a result */
 enum { MOST_AT_ONCE = 1 << 24 };            /* items or bytes: MPI counts in int */
+enum { MOST_FEW = 16 };                     /* numbers that go with a word on who was told to stop */
 
 /* ---- start and end ---- */
 
@@ -65,6 +69,22 @@ void tc_ranks_join(void) {
     tc_ranks_barrier();
 }
 
+/* ---- told to stop ---- */
+
+void tc_ranks_watch(bool (*told)(void)) {
+    all.told_here = told;
+    atomic_store(&all.told, false);
+}
+
+static bool is_told_here(void) { return all.told_here != NULL && all.told_here(); }
+
+bool tc_ranks_told(void) { return tc_ranks_several() ? atomic_load(&all.told) : is_told_here(); }
+
+static void hear(bool someone) {
+    if (someone)
+        atomic_store(&all.told, true);
+}
+
 /* ---- numbers ---- */
 
 static void reduce(void *numbers, size_t count, size_t size, MPI_Datatype type, MPI_Op operation) {
@@ -74,7 +94,20 @@ static void reduce(void *numbers, size_t count, size_t size, MPI_Datatype type, 
     }
 }
 
-void tc_ranks_sum(uint64_t *numbers, size_t count) { reduce(numbers, count, sizeof *numbers, MPI_UINT64_T, MPI_SUM); }
+void tc_ranks_sum(uint64_t *numbers, size_t count) {
+    uint64_t few[MOST_FEW + 1];
+    if (!tc_ranks_several() || count > MOST_FEW) {
+        reduce(numbers, count, sizeof *numbers, MPI_UINT64_T, MPI_SUM);
+        return;
+    }
+    if (count > 0)
+        memcpy(few, numbers, count * sizeof *few);
+    few[count] = is_told_here();
+    reduce(few, count + 1, sizeof *few, MPI_UINT64_T, MPI_SUM);
+    if (count > 0)
+        memcpy(numbers, few, count * sizeof *few);
+    hear(few[count] > 0);
+}
 
 /* What MPI_MAX does with NAN is not said. */
 static void larger(void *from, void *into, int *count, MPI_Datatype *type) {
@@ -147,10 +180,19 @@ void tc_ranks_chain_take(void *bytes, size_t count) {
         receive(bytes, count, all.mine - 1);
 }
 
-void tc_ranks_chain_pass(void *bytes, size_t count) {
+void tc_ranks_chain_give(const void *bytes, size_t count) {
     if (tc_ranks_several() && all.mine + 1 < all.count)
         send(bytes, count, all.mine + 1);
+}
+
+void tc_ranks_chain_end(void *bytes, size_t count) {
     tc_ranks_broadcast(bytes, count, all.count - 1);
+    tc_ranks_sum(NULL, 0); /* for who was told to stop */
+}
+
+void tc_ranks_chain_pass(void *bytes, size_t count) {
+    tc_ranks_chain_give(bytes, count);
+    tc_ranks_chain_end(bytes, count);
 }
 
 void tc_ranks_barrier(void) {

@@ -53,8 +53,16 @@ void tc_ranks_bring(void *bytes, size_t count, size_t from);
  * every rank has what the last one made. */
 void tc_ranks_chain_take(void *bytes, size_t count);
 void tc_ranks_chain_pass(void *bytes, size_t count);
+/* The two halves of a pass, for what goes as several messages: all are given on before any ends. */
+void tc_ranks_chain_give(const void *bytes, size_t count);
+void tc_ranks_chain_end(void *bytes, size_t count);
 
 void tc_ranks_barrier(void);
+
+/* Whether some rank was told to stop; told: says so of this one. Ranks hear of each other's where they meet for few
+ * numbers, so between two meetings all have the same answer: they leave a loop alike, and none waits for another. */
+void tc_ranks_watch(bool (*told)(void));
+bool tc_ranks_told(void);
 
 /* The first failure in order of ranks; TC_OK where there is none. */
 tc_status tc_ranks_agree(tc_status status);

@@ -34,9 +34,12 @@ static void on_interrupt(int signal_number) {
     atomic_store(&interrupt_seen, 1);
 }
 
+static bool told_here(void) { return atomic_load_explicit(&interrupt_seen, memory_order_relaxed) != 0; }
+
+/* All ranks say the same. */
 static bool interrupted(void *context) {
     (void)context;
-    return atomic_load_explicit(&interrupt_seen, memory_order_relaxed) != 0;
+    return tc_ranks_told();
 }
 
 /* "12,345 rounds/s, 3 s left [########------------]  40 %"; no bar at 0. */
@@ -99,6 +102,7 @@ void tc_terminal_begin(tc_monitor *monitor) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     atomic_store(&interrupt_seen, 0);
+    tc_ranks_watch(told_here);
     line_shown = false;
     last_shown = tc_seconds(); /* short work shows nothing */
     terminate_caught = false;
