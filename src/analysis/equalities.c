@@ -176,14 +176,14 @@ tc_equalities *tc_equalities_new(tc_arena *arena, tc_streams *s, const double *x
     tc_equalities *e = new_equalities(arena, s, x);
     gram_pass gram = {.equalities = e, .x = x, .gram = TC_NEW(arena, tc_real, e->count * e->count)};
     tc_streams_outer_point(s, x);
-    if (!tc_streams_columns(s, x, add_to_gram, &gram))
+    if (!tc_streams_columns(s, x, add_to_gram, NULL, &gram))
         return NULL;
     choose_rows(arena, e, gram.gram);
     e->combination = TC_NEW(arena, double, e->count * e->rank);
     combine_rows(arena, e, gram.gram);
     mismatch_pass pass = {
         .equalities = e, .largest = TC_NEW(arena, double, e->count), .mismatch = TC_NEW(arena, double, e->count)};
-    if (!tc_streams_columns(s, x, add_to_mismatch, &pass))
+    if (!tc_streams_columns(s, x, add_to_mismatch, NULL, &pass))
         return NULL;
     for (size_t k = 0; k < e->count; k++)
         e->is_unclear = e->is_unclear || pass.mismatch[k] > ROUNDING * pass.largest[k];
@@ -374,14 +374,14 @@ static double find_reach(tc_arena *arena, tc_streams *s, tc_equalities *e, const
                     .radii = TC_NEW(arena, double, e->rank),
                     .inverse = TC_NEW(arena, double, e->count * e->rank)};
     tc_streams_outer_point(s, point->x);
-    if (!tc_streams_columns(s, point->x, add_to_scaled_gram, &p))
+    if (!tc_streams_columns(s, point->x, add_to_scaled_gram, NULL, &p))
         return INFINITY;
     for (size_t i = 0; i < e->rank; i++)
         if (!(p.gram[i * e->rank + i].lo > 0)) {
             *unreached = e->chosen[i];
             return INFINITY;
         }
-    if (!invert(arena, &p) || !tc_streams_columns(s, point->x, add_to_reach, &p))
+    if (!invert(arena, &p) || !tc_streams_columns(s, point->x, add_to_reach, NULL, &p))
         return INFINITY;
     double rho = enclose_leftover(arena, &p);
     return rho < 0.5 ? tc_div_up(p.largest, tc_add_down(1, -rho)) : INFINITY;
@@ -421,7 +421,7 @@ static bool find_rises(tc_arena *arena, tc_streams *s, const tc_roomy_point *poi
     tc_interval *range = TC_NEW(arena, tc_interval, m);
     rise_pass pass = {.room = point->room, .rise = rise};
     tc_streams_outer_box(s);
-    if (!tc_streams_all_columns(s, add_to_rise, &pass))
+    if (!tc_streams_all_columns(s, add_to_rise, NULL, &pass))
         return false;
     for (size_t i = 0; i < n; i++) {
         lower[i] = tc_add_down(point->x[i], -point->room[i]);

@@ -127,7 +127,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
-    if (has_spread(made) && !tc_spreads(made, request->spread)) {
+    if (has_spread(made) && !tc_spreads(made)) {
         tc_load_request whole = *request;
         whole.spread = TC_SPREAD_NOTHING;
         return build(&whole, text, length, model);

@@ -298,7 +298,6 @@ tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, si
  * the declaration of its name: the file is not opened. What is given must be declared. */
 typedef enum tc_spread {
     TC_SPREAD_NOTHING, /* every rank knows the data of all members */
-    TC_SPREAD_ALIKE, /* families whose members are alike to the cloud: one box, and terms of constraints without data */
     TC_SPREAD_ALL
 } tc_spread;
 

@@ -160,6 +160,12 @@ void tc_largest_known(const tc_family *family, double least, double *largest, si
     *member = (size_t)all.member;
 }
 
+double tc_largest_of(const tc_family *family, double here) {
+    if (family->is_spread)
+        tc_ranks_largest(&here, 1);
+    return here;
+}
+
 void tc_from_rank(const tc_family *family, size_t rank, void *bytes, size_t count) {
     if (family->is_spread)
         tc_ranks_broadcast(bytes, count, rank);

@@ -60,6 +60,8 @@ size_t tc_first_rank(const tc_family *family, bool here);
 void tc_largest_known(const tc_family *family, double least, double *largest, size_t *member);
 /* What one rank has found: gives it to all. */
 void tc_from_rank(const tc_family *family, size_t rank, void *bytes, size_t count);
+/* The same of numbers alone, none of them NAN. */
+double tc_largest_of(const tc_family *family, double here);
 /* The sum over ranks. */
 size_t tc_sum_known(const tc_family *family, size_t here);
 
@@ -74,7 +76,7 @@ void tc_copy_point(const tc_model *model, double *to, const double *from);
 
 /* Whether a problem may be spread: otherwise it is loaded again, and every rank knows all data (spreads.c). */
 enum { TC_MOST_SPREAD_ROWS = 512 };
-bool tc_spreads(const tc_model *model, tc_spread most);
+bool tc_spreads(const tc_model *model);
 
 /* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal; where
  * it is "tell", each rank says first what it knows of spread families. */

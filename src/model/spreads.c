@@ -85,22 +85,13 @@ static bool family_spreads(const tc_family *family) {
            (family->datum_count == 0 || has_even_ranges(family));
 }
 
-static bool is_alike(const tc_model *model, const tc_family *family) {
-    bool alike = has_same_box(family);
-    for (size_t r = 0; r < model->sum_count; r++)
-        alike = alike &&
-                !(&model->families[model->sums[r].family] == family && model->dag->nodes[model->sums[r].body].has_data);
-    return alike;
-}
-
-bool tc_spreads(const tc_model *model, tc_spread most) {
+bool tc_spreads(const tc_model *model) {
     bool spreads =
         model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
     size_t named = 0;
     for (size_t j = 0; spreads && j < model->constraint_count; j++)
         spreads = outer_spreads(model, model->constraints[j].outer, &named) && named <= TC_MOST_SPREAD_ROWS;
     for (size_t f = 0; spreads && f < model->family_count; f++)
-        spreads = family_spreads(&model->families[f]) &&
-                  (most == TC_SPREAD_ALL || !model->families[f].is_spread || is_alike(model, &model->families[f]));
+        spreads = family_spreads(&model->families[f]);
     return spreads;
 }

@@ -25,7 +25,13 @@ typedef struct worst_rows {
     const tc_family *families;
     const double *variance; /* by family */
     double *of_row;
+    size_t rows;
 } worst_rows;
+
+static void pack(void *context, tc_parcel *parcel) {
+    const worst_rows *w = context;
+    tc_put(parcel, w->of_row, w->rows * sizeof *w->of_row);
+}
 
 static void take_column(void *context, const tc_column_view *column) {
     worst_rows *w = context;
@@ -42,8 +48,11 @@ static void find_worst_of_states(tc_arena *arena, const tc_plan *plan, tc_stream
         double *of_family = &variance[plan->channels[i].family];
         *of_family = fmax(*of_family, plan->channels[i].variance);
     }
-    worst_rows w = {.families = plan->model->families, .variance = variance, .of_row = of_row};
-    (void)tc_streams_columns(streams, NULL, take_column, &w);
+    worst_rows w = {.families = plan->model->families,
+                    .variance = variance,
+                    .of_row = of_row,
+                    .rows = streams->model->constraint_count};
+    (void)tc_streams_columns(streams, NULL, take_column, pack, &w);
 }
 
 static void find_worst_of_forms(tc_arena *arena, const tc_plan *plan, const tc_streams *streams, double *of_row) {

@@ -2,6 +2,7 @@
  * released there, with noise of bounded support and nothing else. What it costs, and how far off its values can be:
  * docs/proofs/ending.md. */
 #include "plan/planner.h"
+#include "model/spread.h"
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
@@ -148,10 +149,12 @@ static tc_derivatives *values_of(tc_arena *arena, const tc_model *model, const t
 /* Averages are made of T steps in doubles, in each of two worlds: this much further apart than the states, at most. */
 static double averaging_off(const tc_family *family, double rounds, bool euclidean) {
     double size = 0, dim = (double)family->dim;
+    bool varies = !tc_same_boxes(family);
     for (size_t c = 0; c < family->dim; c++) {
-        for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++)
+        for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++)
             size = fmax(size, fmax(fabs(tc_coef_at(family->lower[c], k)), fabs(tc_coef_at(family->upper[c], k))));
     }
+    size = varies ? tc_largest_of(family, size) : size;
     return tc_mul_up(tc_mul_up(tc_mul_up(2, rounds), tc_mul_up(0x1p-49, size)), euclidean ? tc_sqrt_up(dim) : dim);
 }
 
@@ -205,10 +208,15 @@ static void bound_noise(tc_layout *layout, double cut) {
 /* ---- how far off a released value is, noise apart ---------------------------------------------------------------- */
 
 typedef struct slopes {
-    double *sums; /* by row: of |dg_j/dx_c| over all coordinates */
-    double *off;  /* the same times how far c can be from what was released */
+    double *off; /* by row: sum over all coordinates of |dg_j/dx_c| times how far c can be from what was released */
+    size_t rows;
     double step;
 } slopes;
+
+static void pack_slopes(void *context, tc_parcel *parcel) {
+    const slopes *s = context;
+    tc_put(parcel, s->off, s->rows * sizeof *s->off);
+}
 
 /* An average is sent on the lattice, at most h away, and moved in doubles afterwards: a few roundings of numbers of the
  * box. */
@@ -235,12 +243,12 @@ static double *find_allowance(tc_planner *p, const tc_layout *layout) {
     const tc_model *model = p->model;
     tc_sensitivity *s = p->sensitivity;
     double *allowance = TC_NEW(p->arena, double, model->constraint_count + 1);
-    slopes found = {.off = allowance, .step = ldexp(1, layout->state_exponent)};
+    slopes found = {.off = allowance, .rows = model->constraint_count, .step = ldexp(1, layout->state_exponent)};
     s->lattice = NULL;
     s->whole_agents = false;
     s->norm = 1;
     tc_sensitivity_prepare(s);
-    bool done = tc_sensitivity_blocks(s, tc_view_new(s, false, NULL, 0, UINT32_MAX), add_slopes, &found);
+    bool done = tc_sensitivity_blocks(s, tc_view_new(s, false, NULL, 0, UINT32_MAX), add_slopes, pack_slopes, &found);
     s->lattice = layout->lattice;
     tc_sensitivity_prepare(s);
     for (size_t j = 0; j < model->constraint_count; j++)

@@ -111,6 +111,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
                     .target = NAN};
     if (!tc_plan_resolve(&p))
         return plan;
+    plan->ranges = tc_public_ranges_find(arena, model);
     if (analysis->constraints.verdict != TC_HOLDS)
         tc_plan_doubt(&p, "convexity not proved: the promise holds, but convergence is not promised");
     tc_progress(monitor, "plan", 0);

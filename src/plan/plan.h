@@ -126,6 +126,13 @@ typedef struct tc_distance {
     double reach;    /* D': of those that the cloud uses, on the plan's lattice and in the box */
 } tc_distance;
 
+/* The public boxes of all members of all ranks, for people. */
+typedef struct tc_public_ranges {
+    double **widest; /* by family, by state of its members */
+    double agent[2]; /* how far one agent can move its messages in one round, in l1 and l2 */
+} tc_public_ranges;
+const tc_public_ranges *tc_public_ranges_find(tc_arena *arena, const tc_model *model);
+
 /* `--feasible always`: the round after all others, in which agents send their averages and g is released there, with
  * noise of bounded support (docs/proofs/ending.md). Everybody sees what follows from it. */
 typedef struct tc_last_round {
@@ -160,6 +167,7 @@ typedef struct tc_plan {
     tc_adjacency adjacency;
     double adjacency_bound; /* B, or D of WITHIN; NAN for AGENT and DATA */
     tc_distance *distances; /* WITHIN, DATA: by family; NULL otherwise */
+    const tc_public_ranges *ranges;
     /* paper: Definition 1, eq:fulleddef. As asked: of each system in the published calibration, joint in the tight. */
     double epsilon, delta;
     double rounds;

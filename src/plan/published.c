@@ -136,6 +136,16 @@ typedef struct added {
     double *touches; /* by family: entries that one column moves */
 } added;
 
+/* What is open is empty between two blocks. */
+static void pack_added(void *context, tc_parcel *parcel) {
+    const added *a = context;
+    const tc_model *model = a->planner->model;
+    tc_put(parcel, a->column, a->layout->count * sizeof *a->column);
+    tc_put(parcel, a->row, model->constraint_count * sizeof *a->row);
+    tc_put(parcel, a->family_each, model->family_count * sizeof *a->family_each);
+    tc_put(parcel, a->touches, model->family_count * sizeof *a->touches);
+}
+
 static void take_added(void *context, const tc_sensitivity_block *block) {
     added *a = context;
     const tc_model *model = a->planner->model;
@@ -238,7 +248,7 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
                .touches = TC_NEW(p->arena, double, families + 1)};
     s->norm = 1;
     s->extras_only = true;
-    (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_added, &a);
+    (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_added, pack_added, &a);
     s->extras_only = false;
     spread(p, layout, a.column, false);
     layout->overhead = 0;

@@ -1,6 +1,7 @@
 #include "plan/scales.h"
 
 #include "analysis/region.h"
+#include "model/spread.h"
 
 #include <math.h>
 
@@ -21,13 +22,13 @@ static void take_width(width_range *found, double width) {
 
 /* Over the members of a family. */
 static width_range component_widths(const tc_family *family, size_t c) {
-    bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
+    bool varies = family->lower[c].column != NULL || family->upper[c].column != NULL;
     width_range found = {INFINITY, 0};
-    for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+    for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
         tc_interval range = tc_public_range(family, k, c);
         take_width(&found, range.hi - range.lo);
     }
-    return found;
+    return varies ? (width_range){-tc_largest_of(family, -found.least), tc_largest_of(family, found.most)} : found;
 }
 
 /* The nearest whole number to log2(width / most), from -MOST_APART to 0. */

@@ -2,6 +2,7 @@
  * scales: relative ones from place.c, enlarged by one factor until the eavesdropper's certified price is the promised
  * one, on the finest possible lattice. */
 #include "noise/sampler.h"
+#include "model/spread.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -197,11 +198,12 @@ int tc_first_state_exponent(const tc_planner *p) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++) {
-            bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-            for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+            bool varies = family->lower[c].column != NULL || family->upper[c].column != NULL;
+            for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
                 double width = tc_coef_at(family->upper[c], k) - tc_coef_at(family->lower[c], k);
                 least = width > 0 ? fmin(least, width) : least;
             }
+            least = varies ? -tc_largest_of(family, -least) : least;
         }
     }
     return (isfinite(least) ? tc_exponent_below(least) : 0) - 20;
@@ -344,10 +346,13 @@ double tc_state_reach(const tc_planner *p, const tc_channel *channel, const tc_c
     const tc_family *family = &p->model->families[channel->family];
     bool gaussian = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
     bool capped = caps != NULL && caps->families[channel->family] != NULL;
+    bool varies = !tc_same_public(family);
+    size_t first = channel->first_member, end = first + (varies ? channel->member_count : 1);
     double worst = 0;
-    for (size_t k = channel->first_member;
-         k < channel->first_member + (tc_same_public(family) ? 1 : channel->member_count); k++) {
+    for (size_t k = first; k < end; k++) {
         double sum = 0;
+        if (varies && !tc_is_known(family, k))
+            continue;
         for (size_t c = 0; c < family->dim; c++) {
             double width = tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k));
             sum = tc_add_up(sum, gaussian ? tc_mul_up(width, width) : width);
@@ -356,7 +361,7 @@ double tc_state_reach(const tc_planner *p, const tc_channel *channel, const tc_c
         worst =
             fmax(worst, capped ? fmin(sum, tc_cap_reach(p->arena, caps, family, channel->family, k, gaussian)) : sum);
     }
-    return worst;
+    return varies ? tc_largest_of(family, worst) : worst;
 }
 
 void tc_scale_states(tc_planner *p, tc_layout *layout) {

@@ -11,36 +11,12 @@ static bool is_gaussian(const tc_plan *plan) { return plan->mechanism == TC_MECH
 
 /* ---- ranges of the public box ----------------------------------------------------------------------------------- */
 
-static double width_of(const tc_family *family, size_t component, size_t member) {
-    return tc_coef_at(family->upper[component], member) - tc_coef_at(family->lower[component], member);
-}
-
 /* The widest range among a variable's components and its family's members. */
-static double widest(const tc_family *family, const tc_variable *variable) {
+static double widest(const tc_plan *plan, size_t family, const tc_variable *variable) {
     double width = 0;
-    for (size_t c = variable->first; c < variable->first + variable->length; c++) {
-        size_t members = family->lower[c].column == NULL && family->upper[c].column == NULL ? 1 : family->count;
-        for (size_t k = 0; k < members; k++)
-            width = fmax(width, width_of(family, c, k));
-    }
+    for (size_t c = variable->first; c < variable->first + variable->length; c++)
+        width = fmax(width, plan->ranges->widest[family][c]);
     return width;
-}
-
-/* How far one agent can move its messages in one round, in the mechanism's norm. */
-static double whole_agent(const tc_plan *plan) {
-    double most = 0;
-    for (size_t f = 0; f < plan->model->family_count; f++) {
-        const tc_family *family = &plan->model->families[f];
-        for (size_t k = 0; k < family->count; k++) {
-            double sum = 0;
-            for (size_t c = 0; c < family->dim; c++) {
-                double width = width_of(family, c, k);
-                sum += is_gaussian(plan) ? width * width : width;
-            }
-            most = fmax(most, is_gaussian(plan) ? sqrt(sum) : sum);
-        }
-    }
-    return most;
 }
 
 static const char *variable_name(tc_arena *arena, const tc_family *family, const tc_variable *variable) {
@@ -175,12 +151,13 @@ static void add_name(tc_arena *arena, same_range *group, const char *name) {
 }
 
 /* The last group takes the variables that do not fit; its range is then the widest of theirs. */
-static size_t group_ranges(tc_arena *arena, const tc_model *model, same_range groups[SHOWN_RANGES]) {
+static size_t group_ranges(tc_arena *arena, const tc_plan *plan, same_range groups[SHOWN_RANGES]) {
+    const tc_model *model = plan->model;
     size_t count = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t v = 0; v < family->variable_count; v++) {
-            double range = widest(family, &family->variables[v]);
+            double range = widest(plan, f, &family->variables[v]);
             size_t at = 0;
             while (at < count && groups[at].range != range)
                 at++;
@@ -228,7 +205,7 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
     same_range groups[SHOWN_RANGES];
     if (plan->adjacency == TC_ADJACENCY_DATA)
         return worth_of_data(arena, plan, texts);
-    size_t count = group_ranges(arena, plan->model, groups);
+    size_t count = group_ranges(arena, plan, groups);
     bool agent = plan->adjacency == TC_ADJACENCY_AGENT;
     for (size_t i = 0; i < count; i++) {
         double range = groups[i].range, change = fmin(plan->adjacency_bound, range);
@@ -335,7 +312,7 @@ static size_t not_hidden(tc_arena *arena, const tc_plan *plan, const char **text
                                rate);
     if (isnan(plan->rounds))
         return 1;
-    double distance = whole_agent(plan) * (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
+    double distance = plan->ranges->agent[is_gaussian(plan)] * (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
     texts[1] = tc_arena_format(arena,
                                "The largest distance that one agent could make in %.0f rounds is %.4g, that is %.3g "
                                "times B. To hide all that an agent could do, ask for --adjacency agent.",

@@ -1,5 +1,6 @@
 /* Whether the release can obey a plan. Plans of tc_plan_make pass, but the release does not rely on that. */
 #include "analysis/region.h"
+#include "model/spread.h"
 #include "plan/sensitivity/sensitivity.h"
 #include "release/inside.h"
 
@@ -196,6 +197,23 @@ static void measure_batch(const tc_family_derivatives *d, const tc_batch *batch,
             s->slopes[family][i] = fmax(s->slopes[family][i], tc_magnitude(slopes[i][lane]));
 }
 
+typedef struct measured_family {
+    range_sizes *sizes;
+    size_t family;
+} measured_family;
+
+/* From rank to rank, in order of members. */
+static void pack_sizes(void *context, tc_parcel *parcel) {
+    const measured_family *m = context;
+    const range_sizes *s = m->sizes;
+    size_t sums = s->release->model->sum_count;
+    tc_put(parcel, s->terms, sums * sizeof *s->terms);
+    tc_put(parcel, s->term, sums * sizeof *s->term);
+    tc_put(parcel, s->sums, sums * sizeof *s->sums);
+    tc_put(parcel, s->slopes[m->family],
+           s->release->derivatives->families[m->family].body_first_count * sizeof **s->slopes);
+}
+
 static void measure_family(tc_arena *arena, range_sizes *s, size_t f) {
     const tc_release *release = s->release;
     const tc_family *family = &release->model->families[f];
@@ -208,8 +226,10 @@ static void measure_family(tc_arena *arena, range_sizes *s, size_t f) {
     tc_interval **slopes = rows_of(arena, d->body_first_count, TC_LANES);
     size_t room = tc_tape_work(of->bodies), more = of->slopes == NULL ? 0 : tc_tape_work(of->slopes);
     tc_interval *work = TC_NEW(arena, tc_interval, room > more ? room : more);
-    for (size_t k = 0; k < family->count; k += TC_LANES) {
-        batch->lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+    measured_family all = {s, f};
+    tc_carry(arena, family, pack_sizes, &all, true);
+    for (size_t k = family->known_first; k < family->known_end; k += TC_LANES) {
+        batch->lanes = family->known_end - k < TC_LANES ? family->known_end - k : TC_LANES;
         for (size_t lane = 0; lane < batch->lanes; lane++)
             batch->members[lane] = k + lane;
         tc_batch_load_data(batch);
@@ -219,6 +239,7 @@ static void measure_family(tc_arena *arena, range_sizes *s, size_t f) {
             tc_tape_enclose(of->slopes, &batch->inputs, batch->lanes, work, slopes);
         measure_batch(d, batch, terms, slopes, s, f);
     }
+    tc_carry(arena, family, pack_sizes, &all, false);
 }
 
 static void measure_outer(tc_arena *arena, range_sizes *s) {

@@ -1,4 +1,5 @@
 /* States as integers: docs/proofs/release.md, "The protected trajectory". */
+#include "model/spread.h"
 #include "noise/secret.h"
 #include "release/lattice.h"
 #include "release/inside.h"
@@ -16,20 +17,23 @@ static bool bounds_of(const tc_family *family, size_t member, size_t component, 
 }
 
 static bool make_box(tc_arena *arena, const tc_family *family, size_t component, int exponent, tc_lattice_box *box) {
-    bool same = family->lower[component].column == NULL && family->upper[component].column == NULL;
-    double *leasts = same ? NULL : TC_NEW(arena, double, family->count);
-    double *mosts = same ? NULL : TC_NEW(arena, double, family->count);
+    bool varies = family->lower[component].column != NULL || family->upper[component].column != NULL;
+    double *leasts = varies ? TC_NEW(arena, double, family->count) : NULL;
+    double *mosts = varies ? TC_NEW(arena, double, family->count) : NULL;
+    bool fits = true;
     *box = (tc_lattice_box){.leasts = leasts, .mosts = mosts, .is_small = true};
-    for (size_t k = 0; k < (same ? 1 : family->count); k++) {
-        if (!bounds_of(family, k, component, exponent, &box->least, &box->most))
-            return false;
+    for (size_t k = tc_first_known(family, varies); fits && k < tc_end_known(family, varies); k++) {
+        fits = bounds_of(family, k, component, exponent, &box->least, &box->most);
         if (leasts != NULL && mosts != NULL) {
             leasts[k] = box->least;
             mosts[k] = box->most;
         }
         box->is_small = box->is_small && box->least >= -TC_SMALL_UNITS && box->most <= TC_SMALL_UNITS;
     }
-    return true;
+    if (!varies)
+        return fits;
+    box->is_small = tc_for_all(family, box->is_small);
+    return tc_for_all(family, fits);
 }
 
 tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent) {

@@ -3,12 +3,14 @@
 
 #include "analysis/convexity/curvature.h"
 #include "analysis/data/inside.h"
+#include "model/spread.h"
 
 /* ---- the box ----------------------------------------------------------------------------------------------------- */
 
 double tc_box_diameter(const tc_family *family, int norm) {
     double most = 0;
-    for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++) {
+    bool varies = !tc_same_boxes(family);
+    for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
         double sum = 0;
         for (size_t c = 0; c < family->dim; c++) {
             tc_interval range = tc_public_range(family, k, c);
@@ -17,7 +19,7 @@ double tc_box_diameter(const tc_family *family, int norm) {
         }
         most = fmax(most, norm == 1 ? sum : tc_sqrt_up(sum));
     }
-    return most;
+    return varies ? tc_largest_of(family, most) : most;
 }
 
 bool tc_data_needs_steps(const tc_family *family) {

@@ -79,41 +79,17 @@ static void take_column(void *context, const tc_column_view *column) {
         store(g, column);
 }
 
-/* Everything that take_column adds to, as bytes: to be counted, packed or unpacked. */
-typedef struct parcel {
-    char *bytes; /* NULL: they are counted only */
-    size_t count;
-    bool unpacks;
-} parcel;
+static void put_bytes(void *parcel, void *bytes, size_t count) { tc_put(parcel, bytes, count); }
 
-static void put_bytes(void *context, void *bytes, size_t count) {
-    parcel *p = context;
-    if (p->bytes != NULL)
-        memcpy(p->unpacks ? bytes : p->bytes + p->count, p->unpacks ? p->bytes + p->count : bytes, count);
-    p->count += count;
-}
-
-static void put_all(gather *g, parcel *p) {
-    p->count = 0;
-    put_bytes(p, &g->column_sum, sizeof g->column_sum);
-    put_bytes(p, &g->column_coord, sizeof g->column_coord);
+/* Everything that take_column adds to: from rank to rank, in order of members. */
+static void pack(void *context, tc_parcel *p) {
+    gather *g = context;
+    tc_put(p, &g->column_sum, sizeof g->column_sum);
+    tc_put(p, &g->column_coord, sizeof g->column_coord);
     tc_grams_carry(g->grams, put_bytes, p);
 }
 
-/* From rank to rank, in order of members. */
-static void carry(void *context, const tc_family *family, bool begins) {
-    gather *g = context;
-    parcel p = {.bytes = NULL};
-    put_all(g, &p);
-    p.bytes = TC_NEW(g->arena, char, p.count);
-    put_all(g, &p);
-    if (begins)
-        tc_fold_begin(family, p.bytes, p.count);
-    else
-        tc_fold_end(family, p.bytes, p.count);
-    p.unpacks = true;
-    put_all(g, &p);
-}
+static tc_packing packing_of(const gather *g) { return g->grams != NULL ? pack : NULL; }
 
 static void reset(gather *g, size_t rows, bool smallest) {
     g->smallest = smallest;
@@ -166,7 +142,7 @@ static double evaluate_at(norm_attempt *a, const double *x) {
     size_t rows = a->streams->model->constraint_count;
     tc_streams_outer_point(a->streams, x);
     reset(a->gather, rows, true);
-    if (!tc_streams_columns(a->streams, x, take_column, a->gather))
+    if (!tc_streams_columns(a->streams, x, take_column, packing_of(a->gather), a->gather))
         return 0;
     return a->want_norm2 ? norm_lower(a->gather, rows) : a->gather->column_sum;
 }
@@ -245,17 +221,15 @@ void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vert
     gather g = {.arena = s->arena, .row_sums = TC_NEW(s->arena, double, rows)};
     g.grams = rows <= TC_GRAM_LIMIT ? tc_grams_new(s->arena, rows) : NULL;
     tc_progress(s->monitor, "Lipschitz constants of g", 0);
-    s->carry = g.grams != NULL ? carry : NULL;
     tc_streams_outer_box(s);
     reset(&g, rows, false);
-    if (!tc_streams_columns(s, NULL, take_column, &g)) {
+    if (!tc_streams_columns(s, NULL, take_column, packing_of(&g), &g)) {
         bracket[0].upper = bracket[1].upper = INFINITY;
         return;
     }
     bracket[0].upper = isnan(g.column_sum) ? (double)INFINITY : g.column_sum;
     bracket[1].upper = norm_upper(&g, rows);
     find_lower(s, &g, bracket, vertex);
-    s->carry = NULL;
     tc_streams_outer_box(s);
 }
 

@@ -536,19 +536,21 @@ size_t tc_build_column(tc_streams *s, const tc_family_stream *f, size_t lane, si
     return kept;
 }
 
-static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink sink, void *context) {
+static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink sink, tc_packing pack, void *context) {
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
         size_t cursor = 0;
         if (f->term_count == 0 && f->singled_count == 0)
             continue;
         bool carried = f->family->is_spread && !(grouped && x == NULL && f->alike);
-        if (carried && s->carry == NULL)
+        if (carried && pack == NULL)
             tc_raise(s->arena, TC_INTERNAL); /* tc_spreads keeps such problems whole */
+        if (tc_interrupted(s->monitor))
+            return false;
         if (carried)
-            s->carry(context, f->family, true);
+            tc_carry(s->arena, f->family, pack, context, true);
         while (tc_streams_next(s, k, &cursor, grouped, x, false)) {
-            if (tc_interrupted(s->monitor))
+            if (!carried && tc_interrupted(s->monitor))
                 return false;
             for (size_t l = 0; l < f->batch->lanes; l++) {
                 size_t named;
@@ -566,17 +568,17 @@ static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink
             }
         }
         if (carried)
-            s->carry(context, f->family, false);
+            tc_carry(s->arena, f->family, pack, context, false);
     }
     return true;
 }
 
-bool tc_streams_columns(tc_streams *s, const double *x, tc_column_sink sink, void *context) {
-    return columns(s, x, true, sink, context);
+bool tc_streams_columns(tc_streams *s, const double *x, tc_column_sink sink, tc_packing pack, void *context) {
+    return columns(s, x, true, sink, pack, context);
 }
 
-bool tc_streams_all_columns(tc_streams *s, tc_column_sink sink, void *context) {
-    return columns(s, NULL, false, sink, context);
+bool tc_streams_all_columns(tc_streams *s, tc_column_sink sink, tc_packing pack, void *context) {
+    return columns(s, NULL, false, sink, pack, context);
 }
 
 void tc_constraint_values(tc_streams *s, const double *x, tc_interval *g) { tc_constraint_ranges(s, x, x, g); }

@@ -10,6 +10,7 @@
 #include "analysis/region.h"
 #include "base/status.h"
 #include "calculus/derivatives.h"
+#include "model/parcel.h"
 
 typedef struct tc_singled { /* a coordinate that outer expressions name */
     size_t member;
@@ -70,9 +71,6 @@ typedef struct tc_streams {
     tc_interval *column_values;
     uint32_t stamp_now;
     double *pulls, *input_pulls; /* while a vertex is guessed; NULL otherwise */
-    /* Where columns of a spread family are taken one by one: gives a sink's context from rank to rank, before and
-     * after. */
-    void (*carry)(void *context, const tc_family *family, bool begins);
 } tc_streams;
 
 typedef struct tc_column_view {
@@ -92,10 +90,11 @@ tc_streams *tc_streams_new(tc_arena *arena, const tc_model *model, const tc_deri
 void tc_streams_outer_box(tc_streams *streams);
 void tc_streams_outer_point(tc_streams *streams, const double *x);
 
-/* All columns of J; x NULL for the box. False when interrupted. */
-bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sink, void *context);
+/* All columns of J; x NULL for the box. False when interrupted. pack: all that the sink adds to, which goes from rank
+ * to rank where members of a spread family are taken one by one (model/parcel.h); NULL: no such family may be here. */
+bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sink, tc_packing pack, void *context);
 /* Over the box, each member by itself. */
-bool tc_streams_all_columns(tc_streams *streams, tc_column_sink sink, void *context);
+bool tc_streams_all_columns(tc_streams *streams, tc_column_sink sink, tc_packing pack, void *context);
 
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
  * in magnitude; the vertex so guessed goes to x. */

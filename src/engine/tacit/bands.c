@@ -27,8 +27,18 @@ static double number_of(uint64_t column) {
     return 1 + ldexp((double)(z >> 12), -52);
 }
 
+typedef struct row_marks {
+    row_mark *marks;
+    size_t count;
+} row_marks;
+
+static void pack(void *context, tc_parcel *parcel) {
+    const row_marks *all = context;
+    tc_put(parcel, all->marks, all->count * sizeof *all->marks);
+}
+
 static void take_column(void *context, const tc_column_view *column) {
-    row_mark *marks = context;
+    row_mark *marks = ((const row_marks *)context)->marks;
     double v = column->weight * number_of(tc_coord_of(column->family, column->member, column->component));
     for (size_t i = 0; i < column->count; i++) {
         tc_interval slope = column->values[i];
@@ -54,7 +64,8 @@ static row_mark *mark_rows(tc_arena *arena, tc_streams *streams, const tc_model 
     for (size_t j = 0; j < m; j++)
         marks[j] = (row_mark){.row = j, .is_affine = !model->constraints[j].is_equality};
     tc_streams_outer_box(streams);
-    (void)tc_streams_columns(streams, NULL, take_column, marks);
+    row_marks all = {marks, m};
+    (void)tc_streams_columns(streams, NULL, take_column, pack, &all);
     *count = 0;
     for (size_t j = 0; j < m; j++)
         if (marks[j].is_affine && marks[j].slope != 0)

@@ -174,7 +174,7 @@ static double middle_of(const tc_model *model, size_t coord) {
     return middle(family, place / family->count, place % family->count);
 }
 
-/* Members of a family that is spread over ranks are alike: each rank goes over all of them. */
+/* In order of members, from rank to rank. */
 static void add_bodies(const forms_builder *b, size_t f, double *sums) {
     const tc_family_derivatives *d = &b->estimator->derivatives->families[f];
     const tc_family *family = &b->estimator->model->families[f];
@@ -188,8 +188,10 @@ static void add_bodies(const forms_builder *b, size_t f, double *sums) {
     double *rows = TC_NEW(b->arena, double, family->dim *TC_LANES);
     for (size_t i = 0; i < d->body_count; i++)
         out[i] = TC_NEW(b->arena, double, TC_LANES);
-    for (size_t k = 0; k < family->count; k += TC_LANES) {
-        size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+    size_t bytes = b->estimator->model->sum_count * sizeof *sums;
+    tc_fold_begin(family, sums, bytes);
+    for (size_t k = family->known_first; k < family->known_end; k += TC_LANES) {
+        size_t lanes = family->known_end - k < TC_LANES ? family->known_end - k : TC_LANES;
         for (size_t c = 0; c < family->dim; c++) {
             state[c] = rows + c * TC_LANES;
             for (size_t lane = 0; lane < lanes; lane++)
@@ -202,6 +204,7 @@ static void add_bodies(const forms_builder *b, size_t f, double *sums) {
             for (size_t lane = 0; lane < lanes; lane++)
                 sums[d->sums[i]] += out[i][lane];
     }
+    tc_fold_end(family, sums, bytes);
 }
 
 /* The forms in the middle of the box. */

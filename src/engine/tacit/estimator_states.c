@@ -2,6 +2,7 @@
 #include "engine/tacit/estimator_inside.h"
 
 #include "base/machine.h"
+#include "model/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,8 +279,9 @@ static void total_fixed(const tc_estimator_builder *b, tc_estimator_family *of, 
     double *work = TC_NEW(b->arena, double, tape == NULL ? 0 : tc_tape_work(tape)), room[TC_LANES], *out = room;
     double t[3][TC_TOTAL_LANES] = {{0}};
     const double **data = TC_NEW(b->arena, const double *, of->family->column_count);
-    for (size_t k = 0; k < of->family->count; k += TC_LANES) {
-        size_t lanes = of->family->count - k < TC_LANES ? of->family->count - k : TC_LANES;
+    tc_fold_begin(of->family, t, sizeof t);
+    for (size_t k = of->family->known_first; k < of->family->known_end; k += TC_LANES) {
+        size_t lanes = of->family->known_end - k < TC_LANES ? of->family->known_end - k : TC_LANES;
         for (size_t d = 0; d < of->family->column_count; d++)
             data[d] = of->family->columns[d].values + k;
         if (tape != NULL)
@@ -288,6 +290,7 @@ static void total_fixed(const tc_estimator_builder *b, tc_estimator_family *of, 
         kernels->total(lanes, values, t[0]);
         kernels->total_sizes(lanes, values, t[1], t[2]);
     }
+    tc_fold_end(of->family, t, sizeof t);
     of->fixed_total[number] = tc_total_of_lanes(t[0]);
     of->fixed_size[number] = tc_total_of_lanes(t[1]);
     of->fixed_square[number] = tc_total_of_lanes(t[2]);

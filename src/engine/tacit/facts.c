@@ -1,4 +1,5 @@
 #include "engine/tacit/facts.h"
+#include "model/spread.h"
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
@@ -181,7 +182,13 @@ static void warn(warner *w, const char *text) { w->facts->warnings[w->facts->war
 
 typedef struct widths { /* of the linear forms over the box */
     double *of_row;
+    size_t rows;
 } widths;
+
+static void pack_widths(void *context, tc_parcel *parcel) {
+    const widths *w = context;
+    tc_put(parcel, w->of_row, w->rows * sizeof *w->of_row);
+}
 
 static void take_column(void *context, const tc_column_view *column) {
     widths *w = context;
@@ -208,12 +215,17 @@ static void count_states(warner *w, const tc_channel *channel, hidden_tally *t) 
     const tc_family *family = &w->model->families[channel->family];
     for (size_t c = 0; c < family->dim; c++) {
         bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-        size_t visits = same ? 1 : channel->member_count;
-        for (size_t k = 0; k < visits; k++) {
-            tc_interval range = tc_public_range(family, channel->first_member + k, c);
-            count_entry(t, channel->variance, w->plan->rounds, range.hi - range.lo,
+        size_t first = channel->first_member, end = first + (same ? 1 : channel->member_count);
+        hidden_tally found = {0}; /* whole numbers: their order does not matter */
+        for (size_t k = first; k < end; k++) {
+            if (!same && !tc_is_known(family, k))
+                continue;
+            tc_interval range = tc_public_range(family, k, c);
+            count_entry(&found, channel->variance, w->plan->rounds, range.hi - range.lo,
                         same ? (double)channel->member_count : 1);
         }
+        t->hidden += same ? found.hidden : (double)tc_sum_known(family, (size_t)found.hidden);
+        t->all += same ? found.all : (double)tc_sum_known(family, (size_t)found.all);
     }
 }
 
@@ -224,10 +236,11 @@ static void count_rows(warner *w, const tc_channel *channel, const double *of_ro
 
 static double *find_widths(warner *w) {
     const tc_model *measured = w->plan->measured;
-    widths found = {.of_row = TC_NEW(w->arena, double, measured->constraint_count + 1)};
+    widths found = {.of_row = TC_NEW(w->arena, double, measured->constraint_count + 1),
+                    .rows = measured->constraint_count};
     tc_streams *streams = tc_streams_new(w->arena, measured, w->plan->measured_derivatives, NULL);
     tc_streams_outer_box(streams);
-    (void)tc_streams_columns(streams, NULL, take_column, &found);
+    (void)tc_streams_columns(streams, NULL, take_column, pack_widths, &found);
     return found.of_row;
 }
 

@@ -1,6 +1,7 @@
 /* The price of each observer over the whole run, jointly over all it sees, and the plan's prices for other
  * distances. */
 #include "plan/planner.h"
+#include "model/spread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,11 +321,12 @@ static void add_message(tc_planner *p, const char *what, double distance, double
 
 static double widest_of(const tc_family *family) {
     double most = 0;
+    bool varies = !tc_same_boxes(family);
     for (size_t c = 0; c < family->dim; c++) {
-        for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++)
+        for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++)
             most = fmax(most, tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k)));
     }
-    return most;
+    return varies ? tc_largest_of(family, most) : most;
 }
 
 static double widest(const tc_model *model) {

@@ -15,7 +15,7 @@ typedef struct scaled {
     size_t *start;
     tc_moved *key;
     tc_interval *value;
-    bool overflow;
+    bool overflow, is_whole; /* is_whole: columns of all blocks are stored */
     /* Gram matrix and row sums */
     tc_grams *grams;
     uint32_t *rows;
@@ -29,6 +29,37 @@ typedef struct scaled {
     tc_block_sink take;
     double *family_worst;
 } scaled;
+
+static void store_room(scaled *p, size_t columns, size_t entries);
+
+static void put_bytes(void *parcel, void *bytes, size_t count) { tc_put(parcel, bytes, count); }
+
+/* From rank to rank (sensitivity.h): all but scratch. */
+static void pack(void *context, tc_parcel *parcel) {
+    scaled *p = context;
+    const tc_model *model = p->pricing->sensitivity->streams->model;
+    tc_put(parcel, &p->worst, sizeof p->worst);
+    tc_put(parcel, &p->lost, sizeof p->lost);
+    tc_put(parcel, &p->overflow, sizeof p->overflow);
+    tc_put(parcel, &p->worst_curved, sizeof p->worst_curved);
+    tc_put(parcel, &p->squares, sizeof p->squares);
+    if (p->is_whole && !p->overflow) {
+        tc_put(parcel, &p->columns, sizeof p->columns);
+        tc_put(parcel, &p->entries, sizeof p->entries);
+        store_room(p, p->columns, p->entries);
+        tc_put(parcel, p->start, (p->columns + 1) * sizeof *p->start);
+        tc_put(parcel, p->key, p->entries * sizeof *p->key);
+        tc_put(parcel, p->value, p->entries * sizeof *p->value);
+    }
+    if (p->row_sums != NULL) {
+        tc_put(parcel, p->row_sums, model->constraint_count * sizeof *p->row_sums);
+        tc_put(parcel, p->curvatures, model->constraint_count * sizeof *p->curvatures);
+    }
+    if (p->grams != NULL)
+        tc_grams_carry(p->grams, put_bytes, parcel);
+    if (p->family_worst != NULL)
+        tc_put(parcel, p->family_worst, model->family_count * sizeof *p->family_worst);
+}
 
 static double scale_of(scaled *p, const tc_moved *entry) {
     if (entry->channel == UINT32_MAX) {
@@ -76,19 +107,23 @@ static void take_column_sums(void *context, const tc_sensitivity_block *block) {
 
 /* ---- Gaussian: norms of explicit matrices ------------------------------------------------------------------------ */
 
-static void store_column(scaled *p, const tc_sensitivity_block *block, size_t c) {
-    size_t count = block->start[c + 1] - block->start[c];
-    if (p->columns + 2 > p->column_capacity) {
-        size_t capacity = 2 * p->column_capacity + 64;
+/* For so many columns and entries in all; what is there stays. */
+static void store_room(scaled *p, size_t columns, size_t entries) {
+    if (columns + 1 > p->column_capacity) {
+        size_t capacity = p->column_capacity + columns + 64;
         p->start = tc_arena_grow(p->arena, p->start, p->column_capacity, capacity, sizeof *p->start);
         p->column_capacity = capacity;
     }
-    if (p->entries + count > p->capacity) {
-        size_t capacity = 2 * p->capacity + count + 256;
-        p->key = tc_arena_grow(p->arena, p->key, p->entries, capacity, sizeof *p->key);
-        p->value = tc_arena_grow(p->arena, p->value, p->entries, capacity, sizeof *p->value);
+    if (entries > p->capacity) {
+        size_t capacity = p->capacity + entries + 256;
+        p->key = tc_arena_grow(p->arena, p->key, p->capacity, capacity, sizeof *p->key);
+        p->value = tc_arena_grow(p->arena, p->value, p->capacity, capacity, sizeof *p->value);
         p->capacity = capacity;
     }
+}
+
+static void store_column(scaled *p, const tc_sensitivity_block *block, size_t c) {
+    store_room(p, p->columns + 1, p->entries + block->start[c + 1] - block->start[c]);
     for (size_t i = block->start[c]; i < block->start[c + 1]; i++) {
         p->key[p->entries] = block->moved[i];
         p->value[p->entries++] = divided(block->moved[i].value, scale_of(p, &block->moved[i]));
@@ -248,15 +283,16 @@ static tc_lattice symmetric_lattice(const tc_pricing *pricing, const tc_lattice 
 static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) {
     tc_sensitivity *s = pricing->sensitivity;
     size_t m = s->streams->model->constraint_count;
-    scaled p = {.pricing = pricing, .arena = s->arena};
+    scaled p = {.pricing = pricing, .arena = s->arena, .is_whole = true};
     s->norm = 2;
     tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
-    if (!tc_sensitivity_blocks(s, view, take_whole, &p) || p.lost)
+    if (!tc_sensitivity_blocks(s, view, take_whole, pack, &p) || p.lost)
         return INFINITY;
     double explicit_norm = p.overflow ? (double)INFINITY : stored_norm(&p);
     if (!p.overflow)
         return explicit_norm;
-    if (!view->everything && !tc_sensitivity_blocks(s, view, take_squares, &p))
+    p.is_whole = false;
+    if (!view->everything && !tc_sensitivity_blocks(s, view, take_squares, pack, &p))
         return INFINITY;
     const tc_lattice *kept = s->lattice;
     tc_lattice lattice = kept != NULL ? symmetric_lattice(pricing, kept, m) : (tc_lattice){0};
@@ -270,7 +306,8 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
     p.grams = m <= TC_GRAM_LIMIT ? tc_grams_new(s->arena, m) : NULL;
     view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
     p.worst = 0;
-    bool done = tc_sensitivity_blocks(s, view, take_rows, &p) && tc_sensitivity_blocks(s, view, take_schur, &p);
+    bool done =
+        tc_sensitivity_blocks(s, view, take_rows, pack, &p) && tc_sensitivity_blocks(s, view, take_schur, pack, &p);
     s->lattice = kept;
     if (!done || p.lost)
         return INFINITY;
@@ -326,7 +363,7 @@ double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer) {
     s->whole_agents = s->extras_only = false;
     s->norm = pricing->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
-    return tc_sensitivity_blocks(s, view, take_ranges, &p) && !p.lost ? p.worst : (double)INFINITY;
+    return tc_sensitivity_blocks(s, view, take_ranges, pack, &p) && !p.lost ? p.worst : (double)INFINITY;
 }
 
 /* ---- units within and data --------------------------------------------------------------------------------------- */
@@ -357,7 +394,7 @@ static double reach_price(const tc_pricing *pricing, const tc_viewer *viewer) {
                     .family_worst = most[whole]};
         s->whole_agents = whole == 1;
         tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
-        if (!tc_sensitivity_blocks(s, view, take_reaching, &p) || p.lost)
+        if (!tc_sensitivity_blocks(s, view, take_reaching, pack, &p) || p.lost)
             return INFINITY;
     }
     for (size_t f = 0; f < families; f++) {
@@ -379,6 +416,6 @@ double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer) {
     s->norm = gaussian ? 2 : 1;
     scaled p = {.pricing = pricing, .arena = s->arena};
     tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
-    bool done = tc_sensitivity_blocks(s, view, gaussian ? take_block_norm : take_column_sums, &p);
+    bool done = tc_sensitivity_blocks(s, view, gaussian ? take_block_norm : take_column_sums, pack, &p);
     return done && !p.lost ? p.worst : (double)INFINITY;
 }

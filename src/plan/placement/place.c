@@ -1,4 +1,5 @@
 #include "plan/placement/placement.h"
+#include "model/spread.h"
 
 #include <string.h>
 
@@ -16,6 +17,20 @@ typedef struct gathering {
     size_t touched_count;
     bool *is_touched;
 } gathering;
+
+/* From rank to rank (sensitivity.h). */
+static void pack_gathering(void *context, tc_parcel *parcel) {
+    gathering *g = context;
+    size_t count = g->pricing->channel_count;
+    tc_put(parcel, g->facts.constant, count * sizeof *g->facts.constant);
+    tc_put(parcel, g->facts.slope, count * sizeof *g->facts.slope);
+    tc_put(parcel, g->facts.moves, count * sizeof *g->facts.moves);
+    tc_put(parcel, &g->facts.most_moved, sizeof g->facts.most_moved);
+    tc_put(parcel, g->sum, count * sizeof *g->sum);
+    tc_put(parcel, g->touched, count * sizeof *g->touched);
+    tc_put(parcel, g->is_touched, count * sizeof *g->is_touched);
+    tc_put(parcel, &g->touched_count, sizeof g->touched_count);
+}
 
 static void touch(gathering *g, uint32_t channel, double amount) {
     if (!g->is_touched[channel]) {
@@ -106,13 +121,13 @@ tc_channel_facts tc_channel_facts_find(const tc_pricing *pricing) {
     tc_sensitivity *s = pricing->sensitivity;
     gathering g = gather_new(pricing);
     s->whole_agents = pricing->unit == TC_ADJACENCY_AGENT;
-    (void)tc_sensitivity_blocks(s, full_view(s, 1), take_columns, &g);
+    (void)tc_sensitivity_blocks(s, full_view(s, 1), take_columns, pack_gathering, &g);
     if (!g.gaussian)
         return g.facts;
     bool ensemble = pricing->unit == TC_ADJACENCY_ENSEMBLE;
     double *columns = g.facts.constant; /* Schur's bound for Jacobian channels: second derivatives are symmetric */
     g.facts.constant = TC_NEW(s->arena, double, pricing->channel_count + 1);
-    (void)tc_sensitivity_blocks(s, full_view(s, 2), take_squares, &g);
+    (void)tc_sensitivity_blocks(s, full_view(s, 2), take_squares, pack_gathering, &g);
     for (size_t i = 0; i < pricing->channel_count; i++) {
         double squares = ensemble ? g.sum[i] : g.facts.constant[i];
         g.facts.constant[i] = tc_sqrt_up(squares);
@@ -151,6 +166,30 @@ static bool is_new(units *u, uint64_t hash) {
     }
 }
 
+static void make_room(units *u, size_t entries, size_t more) {
+    if (entries + more <= u->capacity)
+        return;
+    size_t capacity = 2 * u->capacity + more + 1024, kept = entries < u->capacity ? entries : u->capacity;
+    u->group = tc_arena_grow(u->arena, u->group, kept, capacity, sizeof *u->group);
+    u->value = tc_arena_grow(u->arena, u->value, kept, capacity, sizeof *u->value);
+    u->capacity = capacity;
+}
+
+static void pack_units(void *context, tc_parcel *parcel) {
+    units *u = context;
+    size_t rows = u->gather.pricing->sensitivity->streams->model->constraint_count;
+    pack_gathering(&u->gather, parcel);
+    tc_put(parcel, u->row_sums, rows * sizeof *u->row_sums);
+    tc_put(parcel, &u->count, sizeof u->count);
+    tc_put(parcel, &u->entries, sizeof u->entries);
+    if (parcel->unpacks)
+        make_room(u, 0, u->entries);
+    tc_put(parcel, u->start, (u->count + 1) * sizeof *u->start);
+    tc_put(parcel, u->group, u->entries * sizeof *u->group);
+    tc_put(parcel, u->value, u->entries * sizeof *u->value);
+    tc_put(parcel, u->table, 4 * (size_t)MOST_UNITS * sizeof *u->table);
+}
+
 /* The open column becomes a unit, unless one like it is there. */
 static void end_unit(units *u) {
     gathering *g = &u->gather;
@@ -161,12 +200,8 @@ static void end_unit(units *u) {
         hash += mix(mix(UINT64_C(0x1234567), g->touched[i]), (uint64_t)place);
     }
     bool kept = g->touched_count > 0 && u->count < MOST_UNITS && is_new(u, hash);
-    if (kept && u->entries + g->touched_count > u->capacity) {
-        size_t capacity = 2 * u->capacity + g->touched_count + 1024;
-        u->group = tc_arena_grow(u->arena, u->group, u->entries, capacity, sizeof *u->group);
-        u->value = tc_arena_grow(u->arena, u->value, u->entries, capacity, sizeof *u->value);
-        u->capacity = capacity;
-    }
+    if (kept)
+        make_room(u, u->entries, g->touched_count);
     while (g->touched_count > 0) {
         uint32_t channel = g->touched[--g->touched_count];
         if (kept) {
@@ -226,8 +261,8 @@ static units *units_find(const tc_pricing *pricing) {
     u->table = TC_NEW(s->arena, uint64_t, 4 * MOST_UNITS);
     tc_view *view = full_view(s, u->gather.gaussian ? 2 : 1);
     if (u->gather.gaussian && pricing->unit == TC_ADJACENCY_ENSEMBLE)
-        (void)tc_sensitivity_blocks(s, view, take_row_sums, u);
-    (void)tc_sensitivity_blocks(s, view, take_units, u);
+        (void)tc_sensitivity_blocks(s, view, take_row_sums, pack_units, u);
+    (void)tc_sensitivity_blocks(s, view, take_units, pack_units, u);
     return u;
 }
 
@@ -272,11 +307,15 @@ double tc_box_length(const tc_model *model, tc_state_scales scales) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++) {
             bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-            for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+            if (!same)
+                tc_fold_begin(family, &squares, sizeof squares);
+            for (size_t k = tc_first_known(family, !same); k < tc_end_known(family, !same); k++) {
                 double width = tc_coef_at(family->upper[c], k) - tc_coef_at(family->lower[c], k);
                 width /= tc_scale_of(scales, f, c);
                 squares += (same ? (double)family->count : 1) * width * width;
             }
+            if (!same)
+                tc_fold_end(family, &squares, sizeof squares);
         }
     }
     return sqrt(squares) / 6;
@@ -288,8 +327,14 @@ typedef struct mean_squares {
     const double *variance; /* by family: of what gradients are multiplied with; NULL for 1 */
     tc_state_scales scales; /* of the states that gradients are by */
     double weight;
-    bool ranges; /* of entries known as ranges: as if uniform in them */
+    bool ranges;  /* of entries known as ranges: as if uniform in them */
+    size_t count; /* of rows */
 } mean_squares;
+
+static void pack_means(void *context, tc_parcel *parcel) {
+    const mean_squares *mean = context;
+    tc_put(parcel, mean->rows, mean->count * sizeof *mean->rows);
+}
 
 static double square_of(tc_interval v, bool ranges) {
     return ranges ? (v.lo * v.lo + v.lo * v.hi + v.hi * v.hi) / 3 : v.lo * v.lo;
@@ -324,17 +369,18 @@ static void fill_point(const tc_model *model, size_t k, double *x) {
 static void add_gradients(tc_arena *arena, tc_streams *streams, mean_squares mean) {
     const tc_model *model = streams->model;
     mean.families = model->families;
+    mean.count = model->constraint_count;
     mean.ranges = model->state_count > FEW_STATES;
     mean.weight = mean.ranges ? 1 : 1.0 / POINTS;
     double *x = mean.ranges ? NULL : TC_NEW(arena, double, model->state_count + 1);
     for (size_t k = 0; x != NULL && k < POINTS; k++) {
         fill_point(model, k, x);
         tc_streams_outer_point(streams, x);
-        (void)tc_streams_columns(streams, x, take_gradient, &mean);
+        (void)tc_streams_columns(streams, x, take_gradient, pack_means, &mean);
     }
     tc_streams_outer_box(streams);
     if (mean.ranges)
-        (void)tc_streams_columns(streams, NULL, take_gradient, &mean);
+        (void)tc_streams_columns(streams, NULL, take_gradient, pack_means, &mean);
 }
 
 double *tc_row_scales(tc_arena *arena, tc_streams *streams, tc_state_scales scales) {
@@ -407,6 +453,12 @@ typedef struct curved {
     double total, worst;
 } curved;
 
+static void pack_curved(void *context, tc_parcel *parcel) {
+    curved *k = context;
+    tc_put(parcel, &k->total, sizeof k->total);
+    tc_put(parcel, &k->worst, sizeof k->worst);
+}
+
 /* |sum_j mu_j H_j|_F^2 by columns, with magnitudes over the box: entries of one coordinate in several rows add. */
 static void take_curvature(void *context, const tc_sensitivity_block *block) {
     curved *k = context;
@@ -432,7 +484,7 @@ void tc_predict_states(tc_sensitivity *s, double variance, const double *row_sca
     curved k = {.row_scale = row_scale, .share = moving > 0 ? 1 / moving : 0};
     s->norm = 2;
     s->whole_agents = false;
-    (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_curvature, &k);
+    (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_curvature, pack_curved, &k);
     facts->constraint_variance = TC_NEW(s->arena, double, m + 1);
     facts->total = 0;
     for (size_t j = 0; j < m; j++) {

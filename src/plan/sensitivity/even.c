@@ -1,4 +1,9 @@
 #include "plan/sensitivity/sensitivity.h"
+#include "model/spread.h"
+
+#include <stdio.h>
+
+enum { TINY_LETTERS = 64 }; /* of tc_sized.tiny */
 
 typedef struct family_facts {
     tc_sized *data;   /* by column: a value that encloses all members' */
@@ -22,16 +27,52 @@ struct tc_even {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Of a spread family a rank measures what it knows: its bodies have no data then (model/spread.h). */
-static tc_sized *measure_data(tc_arena *arena, const tc_family *family) {
-    tc_sized *data = TC_NEW(arena, tc_sized, family->column_count + 1);
-    size_t first = family->known_first;
-    for (size_t d = 0; d < family->column_count; d++) {
-        data[d] = tc_sized_constant(first < family->known_end ? family->columns[d].values[first] : 0);
-        for (size_t k = first + 1; k < family->known_end; k++)
-            data[d] = tc_sized_hull(data[d], tc_sized_constant(family->columns[d].values[k]));
+/* For other ranks: what is tiny goes as its letters. */
+static void put_sizes(tc_arena *arena, tc_sized *sizes, size_t count, tc_parcel *parcel) {
+    for (size_t i = 0; i < count; i++) {
+        char tiny[TINY_LETTERS] = "";
+        if (sizes[i].tiny != NULL)
+            (void)snprintf(tiny, sizeof tiny, "%s", sizes[i].tiny);
+        tc_put(parcel, &sizes[i].range, sizeof sizes[i].range);
+        tc_put(parcel, &sizes[i].least, sizeof sizes[i].least);
+        tc_put(parcel, &sizes[i].grain, sizeof sizes[i].grain);
+        tc_put(parcel, tiny, sizeof tiny);
+        if (parcel->unpacks)
+            sizes[i].tiny = tiny[0] == '\0' ? NULL : tc_arena_format(arena, "%s", tiny);
     }
-    return data;
+}
+
+typedef struct data_hull {
+    tc_arena *arena;
+    tc_sized *data;
+    size_t count;
+    bool has_any;
+} data_hull;
+
+static void pack_hull(void *context, tc_parcel *parcel) {
+    data_hull *hull = context;
+    tc_put(parcel, &hull->has_any, sizeof hull->has_any);
+    put_sizes(hull->arena, hull->data, hull->count, parcel);
+}
+
+/* Of what this rank knows, and then of all ranks. */
+static tc_sized *measure_data(tc_arena *arena, const tc_family *family) {
+    size_t first = family->known_first, end = family->known_end, count = family->column_count;
+    tc_sized *here = TC_NEW(arena, tc_sized, count + 1);
+    data_hull all = {.arena = arena, .data = TC_NEW(arena, tc_sized, count + 1), .count = count};
+    for (size_t d = 0; d < count && first < end; d++) {
+        here[d] = tc_sized_constant(family->columns[d].values[first]);
+        for (size_t k = first + 1; k < end; k++)
+            here[d] = tc_sized_hull(here[d], tc_sized_constant(family->columns[d].values[k]));
+    }
+    if (!family->is_spread)
+        return here;
+    tc_carry(arena, family, pack_hull, &all, true);
+    for (size_t d = 0; d < count && first < end; d++)
+        all.data[d] = all.has_any ? tc_sized_hull(all.data[d], here[d]) : here[d];
+    all.has_any = all.has_any || first < end;
+    tc_carry(arena, family, pack_hull, &all, false);
+    return all.data;
 }
 
 static const tc_sized **rows_of(tc_arena *arena, size_t count, const tc_sized *rows) {
@@ -117,10 +158,14 @@ static bool is_any_tiny(const tc_sized *sizes, size_t count) {
 static void measure_all_at_once(tc_even *e, size_t f, int exponent) {
     const tc_family *family = &e->model->families[f];
     for (size_t c = 0; c < family->dim; c++) {
-        tc_interval range = tc_public_range(family, 0, c);
-        bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-        for (size_t k = 1; !same && k < family->count; k++)
-            range = tc_hull(range, tc_public_range(family, k, c));
+        bool varies = family->lower[c].column != NULL || family->upper[c].column != NULL;
+        tc_interval range = {INFINITY, -INFINITY};
+        if (varies)
+            tc_fold_begin(family, &range, sizeof range);
+        for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++)
+            range = k == 0 ? tc_public_range(family, 0, c) : tc_hull(range, tc_public_range(family, k, c));
+        if (varies)
+            tc_fold_end(family, &range, sizeof range);
         e->state[c * TC_LANES] = tc_sized_multiple(range, exponent);
     }
     for (size_t d = 0; d < family->column_count; d++)
@@ -128,10 +173,24 @@ static void measure_all_at_once(tc_even *e, size_t f, int exponent) {
     measure_tapes(e, f, 1, true);
 }
 
+typedef struct measured_family {
+    tc_even *even;
+    size_t family;
+} measured_family;
+
+static void pack_sizes(void *context, tc_parcel *parcel) {
+    const measured_family *m = context;
+    const tc_family_derivatives *d = &m->even->derivatives->families[m->family];
+    put_sizes(m->even->arena, m->even->families[m->family].terms, d->body_count, parcel);
+    put_sizes(m->even->arena, m->even->families[m->family].slopes, d->body_first_count, parcel);
+}
+
 static void measure_each(tc_even *e, size_t f, int exponent) {
     const tc_family *family = &e->model->families[f];
-    for (size_t k = 0; k < family->count; k += TC_LANES) {
-        size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+    measured_family all = {e, f};
+    tc_carry(e->arena, family, pack_sizes, &all, true);
+    for (size_t k = family->known_first; k < family->known_end; k += TC_LANES) {
+        size_t lanes = family->known_end - k < TC_LANES ? family->known_end - k : TC_LANES;
         for (size_t lane = 0; lane < lanes; lane++) {
             for (size_t c = 0; c < family->dim; c++)
                 e->state[c * TC_LANES + lane] = tc_sized_multiple(tc_public_range(family, k + lane, c), exponent);
@@ -140,6 +199,7 @@ static void measure_each(tc_even *e, size_t f, int exponent) {
         }
         measure_tapes(e, f, lanes, k == 0);
     }
+    tc_carry(e->arena, family, pack_sizes, &all, false);
 }
 
 static void measure_family(tc_even *e, size_t f, int exponent) {

@@ -1,4 +1,5 @@
 #include "plan/sensitivity/sensitivity.h"
+#include "model/spread.h"
 
 #include "base/search.h"
 #include "calculus/tape/tape.h"
@@ -314,20 +315,34 @@ void tc_lattice_choose(tc_lattices *t, const tc_lattice_wish *wish, const tc_cha
         choice->problem = find_uneven(t, channels, count, choice, wish->state_exponent);
 }
 
-const char *tc_lattice_check_states(const tc_model *model, int state_exponent) {
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t c = 0; c < family->dim; c++) {
-            bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
-            for (size_t k = 0; k < (same ? 1 : family->count); k++) {
-                double lower = ldexp(tc_coef_at(family->lower[c], k), -state_exponent);
-                double upper = ldexp(tc_coef_at(family->upper[c], k), -state_exponent);
-                if (!(lower >= -0x1p53 && upper <= 0x1p53))
-                    return "a public box is too wide for the lattice of the states";
-                if (!(ceil(lower) <= floor(upper)))
-                    return "a public box is so narrow that it holds no point of the lattice of the states";
-            }
-        }
+typedef enum state_fault { FINE, TOO_WIDE, TOO_NARROW } state_fault;
+
+/* Of the first member with a fault, in order: of the first rank that has one. */
+static state_fault find_state_fault(const tc_family *family, size_t c, int exponent) {
+    bool varies = family->lower[c].column != NULL || family->upper[c].column != NULL;
+    state_fault fault = FINE;
+    for (size_t k = tc_first_known(family, varies); fault == FINE && k < tc_end_known(family, varies); k++) {
+        double lower = ldexp(tc_coef_at(family->lower[c], k), -exponent);
+        double upper = ldexp(tc_coef_at(family->upper[c], k), -exponent);
+        if (!(lower >= -0x1p53 && upper <= 0x1p53))
+            fault = TOO_WIDE;
+        else if (!(ceil(lower) <= floor(upper)))
+            fault = TOO_NARROW;
     }
-    return NULL;
+    if (varies && family->is_spread) {
+        size_t rank = tc_first_rank(family, fault != FINE);
+        if (rank != SIZE_MAX)
+            tc_from_rank(family, rank, &fault, sizeof fault);
+    }
+    return fault;
+}
+
+const char *tc_lattice_check_states(const tc_model *model, int state_exponent) {
+    state_fault fault = FINE;
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t c = 0; fault == FINE && c < model->families[f].dim; c++)
+            fault = find_state_fault(&model->families[f], c, state_exponent);
+    return fault == TOO_WIDE     ? "a public box is too wide for the lattice of the states"
+           : fault == TOO_NARROW ? "a public box is so narrow that it holds no point of the lattice of the states"
+                                 : NULL;
 }

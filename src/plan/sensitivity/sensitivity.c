@@ -213,7 +213,7 @@ static double outside(const tc_view *view, const tc_family_stream *f, size_t lan
     return weight;
 }
 
-bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink sink, void *context) {
+bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink sink, tc_packing pack, void *context) {
     tc_streams *streams = s->streams;
     for (size_t k = 0; k < streams->model->family_count; k++) {
         tc_family_stream *f = &streams->families[k];
@@ -221,8 +221,13 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
         bool only_one = view->any_of == k && f->family->count == 1; /* the observer is the family */
         if ((f->term_count == 0 && f->singled_count == 0) || only_one)
             continue;
+        bool carried = f->family->is_spread && !f->alike;
+        if (tc_interrupted(streams->monitor))
+            return false;
+        if (carried)
+            tc_carry(s->arena, f->family, pack, context, true);
         while (tc_streams_next(streams, k, &cursor, true, NULL, true)) {
-            if (tc_interrupted(streams->monitor))
+            if (!carried && tc_interrupted(streams->monitor))
                 return false;
             if (s->whole_agents && f->derivatives->body_count > 0)
                 tc_tape_enclose(f->values_tape, &f->batch->inputs, f->batch->lanes, f->work, f->values_out);
@@ -241,6 +246,8 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
                 sink(context, &block);
             }
         }
+        if (carried)
+            tc_carry(s->arena, f->family, pack, context, false);
     }
     return true;
 }

@@ -114,8 +114,10 @@ void tc_sensitivity_prepare(tc_sensitivity *sensitivity);
 tc_view *tc_view_new(tc_sensitivity *sensitivity, bool everything, const size_t *agents, size_t count, uint32_t any_of);
 
 /* paper: sensitivity (Delta_p of g and of each g_{x_i}), entry by entry. All blocks outside the view; alike agents
- * once. False when interrupted. */
-bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, void *context);
+ * once. False when interrupted. pack: all that the sink adds to. Where members of a spread family come one by one, it
+ * goes from rank to rank (model/parcel.h), so that the sink sees the blocks of all members in order. */
+bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, tc_packing pack,
+                           void *context);
 
 /* ---- for sensitivity.c and block.c ------------------------------------------------------------------------------- */
 

@@ -6,8 +6,14 @@
 typedef struct low {
     tc_sensitivity *sensitivity;
     tc_block_sink sink;
+    tc_packing pack;
     void *context;
 } low;
+
+static void pack_low(void *context, tc_parcel *parcel) {
+    const low *to = context;
+    to->pack(to->context, parcel);
+}
 
 static void lower(void *context, const tc_sensitivity_block *block) {
     low *to = context;
@@ -27,6 +33,6 @@ static void lower(void *context, const tc_sensitivity_block *block) {
     to->sink(to->context, block);
 }
 
-bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink sink, void *context) {
-    return honest_sensitivity_blocks(s, view, lower, &(low){s, sink, context});
+bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink sink, tc_packing pack, void *context) {
+    return honest_sensitivity_blocks(s, view, lower, pack_low, &(low){s, sink, pack, context});
 }
