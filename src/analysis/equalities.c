@@ -31,6 +31,13 @@ typedef struct gram_pass {
     tc_real *gram; /* A A' */
 } gram_pass;
 
+static void pack_gram(void *context, tc_parcel *parcel) {
+    const gram_pass *pass = context;
+    size_t count = pass->equalities->count;
+    tc_put(parcel, pass->equalities->size, count * sizeof *pass->equalities->size);
+    tc_put(parcel, pass->gram, count * count * sizeof *pass->gram);
+}
+
 static void add_to_gram(void *context, const tc_column_view *view) {
     gram_pass *pass = context;
     tc_equalities *e = pass->equalities;
@@ -123,6 +130,13 @@ typedef struct mismatch_pass {
     double *largest, *mismatch; /* by equality */
 } mismatch_pass;
 
+static void pack_mismatch(void *context, tc_parcel *parcel) {
+    const mismatch_pass *pass = context;
+    size_t count = pass->equalities->count;
+    tc_put(parcel, pass->largest, count * sizeof *pass->largest);
+    tc_put(parcel, pass->mismatch, count * sizeof *pass->mismatch);
+}
+
 static void add_to_mismatch(void *context, const tc_column_view *view) {
     mismatch_pass *pass = context;
     tc_equalities *e = pass->equalities;
@@ -176,14 +190,14 @@ tc_equalities *tc_equalities_new(tc_arena *arena, tc_streams *s, const double *x
     tc_equalities *e = new_equalities(arena, s, x);
     gram_pass gram = {.equalities = e, .x = x, .gram = TC_NEW(arena, tc_real, e->count * e->count)};
     tc_streams_outer_point(s, x);
-    if (!tc_streams_columns(s, x, add_to_gram, NULL, &gram))
+    if (!tc_streams_columns(s, x, add_to_gram, pack_gram, &gram))
         return NULL;
     choose_rows(arena, e, gram.gram);
     e->combination = TC_NEW(arena, double, e->count * e->rank);
     combine_rows(arena, e, gram.gram);
     mismatch_pass pass = {
         .equalities = e, .largest = TC_NEW(arena, double, e->count), .mismatch = TC_NEW(arena, double, e->count)};
-    if (!tc_streams_columns(s, x, add_to_mismatch, NULL, &pass))
+    if (!tc_streams_columns(s, x, add_to_mismatch, pack_mismatch, &pass))
         return NULL;
     for (size_t k = 0; k < e->count; k++)
         e->is_unclear = e->is_unclear || pass.mismatch[k] > ROUNDING * pass.largest[k];
@@ -232,6 +246,13 @@ typedef struct reach_pass {
     double *inverse;         /* B: count * rank */
     double largest;          /* column sum of |B A_I D| */
 } reach_pass;
+
+static void pack_reach(void *context, tc_parcel *parcel) {
+    reach_pass *p = context;
+    size_t rank = p->equalities->rank;
+    tc_put(parcel, p->gram, rank * rank * sizeof *p->gram);
+    tc_put(parcel, &p->largest, sizeof p->largest);
+}
 
 static double weight_of(const reach_pass *p, size_t equality) {
     return p->point->weights == NULL ? 1 : p->point->weights[p->equalities->row[equality]];
@@ -374,14 +395,14 @@ static double find_reach(tc_arena *arena, tc_streams *s, tc_equalities *e, const
                     .radii = TC_NEW(arena, double, e->rank),
                     .inverse = TC_NEW(arena, double, e->count * e->rank)};
     tc_streams_outer_point(s, point->x);
-    if (!tc_streams_columns(s, point->x, add_to_scaled_gram, NULL, &p))
+    if (!tc_streams_columns(s, point->x, add_to_scaled_gram, pack_reach, &p))
         return INFINITY;
     for (size_t i = 0; i < e->rank; i++)
         if (!(p.gram[i * e->rank + i].lo > 0)) {
             *unreached = e->chosen[i];
             return INFINITY;
         }
-    if (!invert(arena, &p) || !tc_streams_columns(s, point->x, add_to_reach, NULL, &p))
+    if (!invert(arena, &p) || !tc_streams_columns(s, point->x, add_to_reach, pack_reach, &p))
         return INFINITY;
     double rho = enclose_leftover(arena, &p);
     return rho < 0.5 ? tc_div_up(p.largest, tc_add_down(1, -rho)) : INFINITY;
@@ -402,7 +423,13 @@ double tc_reach_of(tc_arena *arena, tc_streams *s, tc_equalities *e, const tc_ro
 typedef struct rise_pass {
     const double *room;
     double *rise;
+    size_t rows;
 } rise_pass;
+
+static void pack_rise(void *context, tc_parcel *parcel) {
+    const rise_pass *pass = context;
+    tc_put(parcel, pass->rise, pass->rows * sizeof *pass->rise);
+}
 
 static void add_to_rise(void *context, const tc_column_view *view) {
     rise_pass *pass = context;
@@ -412,6 +439,18 @@ static void add_to_rise(void *context, const tc_column_view *view) {
             tc_add_up(pass->rise[view->rows[i]], tc_mul_up(tc_magnitude(view->values[i]), room));
 }
 
+void tc_box_around(const tc_model *model, const double *x, const double *room, double *lower, double *upper) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = family->known_first; k < family->known_end; k++) {
+                size_t i = tc_coord_of(family, k, c);
+                lower[i] = tc_add_down(x[i], -room[i]);
+                upper[i] = tc_add_up(x[i], room[i]);
+            }
+    }
+}
+
 /* By constraint: at least how much g_j can rise from x within the room, by its slopes over the public box or by its
  * range over the room, whichever is less. */
 static bool find_rises(tc_arena *arena, tc_streams *s, const tc_roomy_point *point, const tc_interval *g,
@@ -419,14 +458,11 @@ static bool find_rises(tc_arena *arena, tc_streams *s, const tc_roomy_point *poi
     size_t n = s->model->state_count, m = s->model->constraint_count;
     double *lower = TC_NEW(arena, double, n), *upper = TC_NEW(arena, double, n);
     tc_interval *range = TC_NEW(arena, tc_interval, m);
-    rise_pass pass = {.room = point->room, .rise = rise};
+    rise_pass pass = {.room = point->room, .rise = rise, .rows = m};
     tc_streams_outer_box(s);
-    if (!tc_streams_all_columns(s, add_to_rise, NULL, &pass))
+    if (!tc_streams_all_columns(s, add_to_rise, pack_rise, &pass))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        lower[i] = tc_add_down(point->x[i], -point->room[i]);
-        upper[i] = tc_add_up(point->x[i], point->room[i]);
-    }
+    tc_box_around(s->model, point->x, point->room, lower, upper);
     tc_constraint_ranges(s, lower, upper, range);
     for (size_t j = 0; j < m; j++) {
         double other = tc_add_up(range[j].hi, -g[j].hi);

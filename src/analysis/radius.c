@@ -253,17 +253,19 @@ static const char *explain_reach(tc_duality *d, size_t unreached) {
            "(`within r`), or add a line `dual radius R`.";
 }
 
-/* A point inside the sets, and boxes around it that lie in them. */
+/* A point inside the sets, and boxes around it that lie in them. The interior-point method needs all members at once:
+ * where they are spread, every rank learns of all of them here, and finds the same point. */
 static bool find_inner_room(tc_duality *d, double *x, double *room) {
-    if (!tc_inner_point(d->arena, d->model, d->derivatives, d->monitor, x))
-        return false;
-    for (size_t f = 0; f < d->model->family_count; f++) {
+    tc_mark before = tc_arena_mark(d->arena);
+    bool found = tc_inner_point(d->arena, tc_whole_model(d->arena, d->model), d->derivatives, d->monitor, x);
+    tc_arena_rewind(d->arena, before);
+    for (size_t f = 0; found && f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
         tc_mark mark = tc_arena_mark(d->arena);
         tc_set *set = tc_set_new(d->arena, family);
         double *own = TC_NEW(d->arena, double, family->dim), *around = TC_NEW(d->arena, double, family->dim);
         double *work = TC_NEW(d->arena, double, 2 * family->dim);
-        for (size_t k = 0; k < family->count; k++) {
+        for (size_t k = family->known_first; k < family->known_end; k++) {
             tc_set_load(set, k);
             for (size_t c = 0; c < family->dim; c++)
                 own[c] = x[tc_coord_of(family, k, c)];
@@ -273,7 +275,16 @@ static bool find_inner_room(tc_duality *d, double *x, double *room) {
         }
         tc_arena_rewind(d->arena, mark);
     }
-    return true;
+    return found;
+}
+
+static void scale_room(const tc_model *model, double factor, const double *room, double *smaller) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = family->known_first; k < family->known_end; k++)
+                smaller[tc_coord_of(family, k, c)] = factor * room[tc_coord_of(family, k, c)];
+    }
 }
 
 /* From private data: the best radius of some boxes around x, each half as wide as the one before. */
@@ -284,11 +295,8 @@ static double radius_around(tc_duality *d, const double *x, const double *room, 
     double *smaller = TC_NEW(d->arena, double, n), *lower = TC_NEW(d->arena, double, n);
     double *upper = TC_NEW(d->arena, double, n), best = NAN, factor = 1;
     for (int box = 0; box < BOXES && !tc_interrupted(d->monitor); box++, factor /= 2) {
-        for (size_t i = 0; i < n; i++) {
-            smaller[i] = factor * room[i];
-            lower[i] = tc_add_down(x[i], -smaller[i]);
-            upper[i] = tc_add_up(x[i], smaller[i]);
-        }
+        scale_room(d->model, factor, room, smaller);
+        tc_box_around(d->model, x, smaller, lower, upper);
         double gap = tc_add_up(gap_between(d, lower, upper), slack_of_minima(d));
         tc_roomy_point point = {.x = x, .room = smaller, .gap = gap};
         double here = tc_radius_of(d->arena, d->streams, &point, reach / factor);

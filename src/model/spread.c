@@ -21,6 +21,12 @@ tc_known tc_known_rows(size_t rows, bool whole) {
     return known;
 }
 
+size_t tc_known_end_of(size_t rows, size_t rank) {
+    size_t first, end;
+    tc_ranks_share_of(0, (rows + TC_MEMBER_BLOCK - 1) / TC_MEMBER_BLOCK, rank, tc_ranks_count(), &first, &end);
+    return end * TC_MEMBER_BLOCK < rows ? end * TC_MEMBER_BLOCK : rows;
+}
+
 /* Every rank's item, in order of ranks. */
 static void *gathered(tc_arena *arena, const void *item, size_t size) {
     size_t ranks = tc_ranks_count(), *ends = TC_NEW(arena, size_t, ranks);

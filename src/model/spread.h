@@ -14,6 +14,8 @@ typedef struct tc_known { /* rows first .. end - 1 are this rank's; is_spread: o
  * needs all of them: analysis/duality.c.) */
 enum { TC_ROWS_KNOWN_TO_ALL = 50000 };
 tc_known tc_known_rows(size_t rows, bool whole);
+/* Of rows that are spread, where those that a rank knows end. */
+size_t tc_known_end_of(size_t rows, size_t rank);
 
 /* The known members of a family, or the one number that holds for all. */
 static inline bool tc_is_known(const tc_family *family, size_t member) {
@@ -73,6 +75,10 @@ double tc_coord_at(const tc_model *model, const double *x, size_t coord);
 
 /* The states of the members that are known, from one point to another. */
 void tc_copy_point(const tc_model *model, double *to, const double *from);
+
+/* The same problem with the data of all members on every rank, all ranks together; the model itself where nothing is
+ * spread (whole.c). */
+const tc_model *tc_whole_model(tc_arena *arena, const tc_model *model);
 
 /* Whether a problem may be spread: otherwise it is loaded again, and every rank knows all data (spreads.c). */
 enum { TC_MOST_SPREAD_ROWS = 512 };

@@ -86,8 +86,7 @@ static bool family_spreads(const tc_family *family) {
 }
 
 bool tc_spreads(const tc_model *model) {
-    bool spreads =
-        model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS && tc_equality_count(model) == 0;
+    bool spreads = model->role == TC_ROLE_WHOLE && model->constraint_count <= TC_MOST_SPREAD_ROWS;
     size_t named = 0;
     for (size_t j = 0; spreads && j < model->constraint_count; j++)
         spreads = outer_spreads(model, model->constraints[j].outer, &named) && named <= TC_MOST_SPREAD_ROWS;
