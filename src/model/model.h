@@ -45,6 +45,13 @@ typedef struct tc_outside {
 } tc_outside;
 
 /* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
+/* Over all components and members of all ranks: by how much a datum is protected, at least (of those above 0) and at
+ * most, and the least share of its range. */
+typedef struct tc_protection {
+    bool is_known;
+    double least, most, share;
+} tc_protection;
+
 typedef struct tc_datum {
     const char *name; /* as written: "need", "pref" */
     size_t *columns;  /* of the family, one for each component; NULL in a cloud's file, which has no private data */
@@ -57,6 +64,7 @@ typedef struct tc_datum {
      * round, states at most this far apart, in l1 and in l2 (docs/proofs/data.md). A cloud's or agent's file says
      * so by `distance need { l1 5; l2 5 }`; of a whole problem analysis/data.h finds it. NAN: not known. */
     double distances[2];
+    tc_protection protection;
     const char *note; /* NULL, or why no distance below that of the whole box is proved */
     tc_span span;     /* of the range */
     tc_outside outside;

@@ -63,26 +63,10 @@ static bool has_same_box(const tc_family *family) {
     return are_even(family->lower, family->dim) && are_even(family->upper, family->dim);
 }
 
-/* Distances of protected data follow from what is public (analysis/data/data.h), here the same for all members. */
-static bool has_even_ranges(const tc_family *family) {
-    bool even = has_same_box(family) && are_even(family->slater, family->dim) && are_even(family->room, family->dim);
-    for (size_t d = 0; d < family->datum_count; d++) {
-        const tc_datum *datum = &family->data[d];
-        even = even && are_even(datum->lower, datum->count) && are_even(datum->upper, datum->count) &&
-               are_even(datum->by, datum->count);
-    }
-    return even;
-}
-
-static bool has_even_public_set(const tc_family *family) {
-    const tc_set_piece *set = tc_public_set(family);
-    return set == NULL || (has_same_box(family) && are_even(set->center, set->count) && !is_column(set->radius));
-}
-
+/* Constants declared by member are compared with each member's. */
 static bool family_spreads(const tc_family *family) {
     return !is_column(family->declared_objective) && !is_column(family->declared_jacobian[0]) &&
-           !is_column(family->declared_jacobian[1]) && has_even_public_set(family) &&
-           (family->datum_count == 0 || has_even_ranges(family));
+           !is_column(family->declared_jacobian[1]);
 }
 
 bool tc_spreads(const tc_model *model) {

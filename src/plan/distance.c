@@ -54,6 +54,7 @@ bool tc_plan_distances(tc_planner *p) {
             *made = (tc_distance){.protects = true, .distance = plan->adjacency_bound};
         else if (!add_data(p, &p->model->families[f], euclidean, made))
             return false;
+        made->diameter = tc_box_diameter(&p->model->families[f], euclidean ? 2 : 1);
         protects = protects || plan->adjacency == TC_ADJACENCY_WITHIN || hides_something(&p->model->families[f]);
     }
     if (!protects)

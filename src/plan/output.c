@@ -331,8 +331,8 @@ static void put_protected(const tc_plan *plan, tc_buffer *out, int norm) {
             if (family->data[i].by != NULL)
                 put_line(out, "", "%s.%s by %.6g: moves a round's states by %.6g%s", family->name, family->data[i].name,
                          tc_protected_by(family, &family->data[i]).least, family->data[i].distances[norm - 1],
-                         family->data[i].distances[norm - 1] >= tc_box_diameter(family, norm) ? ", all the box allows"
-                                                                                              : "");
+                         family->data[i].distances[norm - 1] >= plan->distances[f].diameter ? ", all the box allows"
+                                                                                            : "");
         }
         if (plan->distances[f].protects)
             put_line(out, "", "%s: %.6g in all, %.2g of it for inexact steps", family->name,

@@ -124,6 +124,7 @@ typedef struct tc_distance {
     double steps;    /* DATA: what steps that are not exact add, over all rounds */
     double distance; /* D: of the states that agents send */
     double reach;    /* D': of those that the cloud uses, on the plan's lattice and in the box */
+    double diameter; /* of the box */
 } tc_distance;
 
 /* The public boxes of all members of all ranks, for people. */

@@ -57,6 +57,8 @@ bool tc_sets_move(tc_ranged *r);
 /* How far a datum that sets depend on moves states of an agent whose objective is a sum over its states. NULL, or why
  * no bound is proved. */
 const char *tc_set_distances(tc_ranged *r, const tc_set_form *form, double distances[2]);
+/* Where the Slater points of all members are, with their room. */
+tc_interval tc_ranged_slater(const tc_ranged *r, size_t component);
 /* NULL, or a sentence: which set is not proved to hold the Slater point, with its room, for all data. Without such a
  * point, whether the sets are not empty. */
 const char *tc_slater_fault(tc_ranged *r, const tc_set_form *form);

@@ -353,12 +353,7 @@ double tc_ranged_gap(tc_ranged *r) {
     double lowest = tc_ranged_value(r, family->objective).lo;
     for (size_t c = 0; c < family->dim; c++) {
         box[c] = r->batch->state[c * TC_LANES];
-        tc_interval at = {HUGE_VAL, -HUGE_VAL};
-        for (size_t k = 0; k < family->count; k++) {
-            double point = tc_coef_at(family->slater[c], k), room = tc_coef_at(family->room[c], k);
-            at = (tc_interval){fmin(at.lo, tc_add_down(point, -room)), fmax(at.hi, tc_add_up(point, room))};
-        }
-        r->batch->state[c * TC_LANES] = at;
+        r->batch->state[c * TC_LANES] = tc_ranged_slater(r, c);
     }
     double gap = tc_add_up(tc_ranged_value(r, family->objective).hi, -lowest);
     gap = fmin(isnan(gap) ? (double)INFINITY : gap, gap_by_slopes(r, box));

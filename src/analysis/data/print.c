@@ -13,16 +13,6 @@ static bool protects(const tc_model *model) {
     return false;
 }
 
-/* The largest over components and members. */
-static double most_by(const tc_family *family, const tc_datum *datum) {
-    double most = 0;
-    for (size_t i = 0; i < datum->count; i++) {
-        for (size_t k = 0; k < (datum->by[i].column != NULL ? family->count : 1); k++)
-            most = fmax(most, tc_coef_at(datum->by[i], k));
-    }
-    return most;
-}
-
 void tc_data_json(const tc_model *model, tc_json *json) {
     if (!protects(model))
         return;
@@ -36,7 +26,7 @@ void tc_data_json(const tc_model *model, tc_json *json) {
             tc_json_open_object(json, NULL);
             tc_json_string(json, "family", family->name);
             tc_json_string(json, "datum", datum->name);
-            tc_json_number(json, "by", most_by(family, datum));
+            tc_json_number(json, "by", datum->protection.most);
             tc_json_number(json, "l1", datum->distances[0]);
             tc_json_number(json, "l2", datum->distances[1]);
             tc_json_string(json, "reason", family->data_fault != NULL ? family->data_fault : datum->note);
@@ -62,7 +52,7 @@ void tc_data_text(const tc_model *model, tc_text_layout *layout) {
                 continue;
             tc_layout_paragraph(layout, 2,
                                 tc_arena_format(arena, "%s of %s, by %s: %s in l1, %s in l2%s%s", datum->name,
-                                                family->name, tc_short_number(by, most_by(family, datum)),
+                                                family->name, tc_short_number(by, datum->protection.most),
                                                 tc_short_number(one, datum->distances[0]),
                                                 tc_short_number(two, datum->distances[1]),
                                                 datum->note != NULL ? ", all that the public box allows: " : "",

@@ -1,11 +1,19 @@
 /* Enclosures over boxes and ranges, and derivatives along a move of the data: forward mode on intervals. */
 #include "analysis/data/inside.h"
+#include "model/spread.h"
 
-static tc_interval hull_of(tc_coef low, tc_coef high, size_t members) {
-    tc_interval hull = {tc_coef_at(low, 0), tc_coef_at(high, 0)};
-    size_t count = low.column != NULL || high.column != NULL ? members : 1;
-    for (size_t k = 1; k < count; k++)
-        hull = tc_hull(hull, (tc_interval){tc_coef_at(low, k), tc_coef_at(high, k)});
+/* Over all members, in order, from rank to rank. */
+static tc_interval hull_of(const tc_family *family, tc_coef low, tc_coef high) {
+    bool varies = low.column != NULL || high.column != NULL;
+    tc_interval hull = {INFINITY, -INFINITY};
+    if (varies)
+        tc_fold_begin(family, &hull, sizeof hull);
+    for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
+        tc_interval own = {tc_coef_at(low, k), tc_coef_at(high, k)};
+        hull = k == 0 ? own : tc_hull(hull, own);
+    }
+    if (varies)
+        tc_fold_end(family, &hull, sizeof hull);
     return hull;
 }
 
@@ -24,7 +32,7 @@ tc_ranged *tc_ranged_new(tc_arena *arena, const tc_model *model, tc_family *fami
     for (size_t d = 0; d < family->datum_count; d++) {
         const tc_datum *datum = &family->data[d];
         for (size_t i = 0; i < datum->count; i++)
-            r->batch->data[datum->columns[i] * TC_LANES] = hull_of(datum->lower[i], datum->upper[i], family->count);
+            r->batch->data[datum->columns[i] * TC_LANES] = hull_of(family, datum->lower[i], datum->upper[i]);
     }
     return r;
 }
@@ -34,7 +42,7 @@ void tc_ranged_move(tc_ranged *r, const tc_datum *datum) {
         r->by[d] = 0;
     for (size_t i = 0; datum != NULL && datum->by != NULL && i < datum->count; i++) {
         tc_interval range = r->batch->data[datum->columns[i] * TC_LANES];
-        double by = hull_of(datum->by[i], datum->by[i], r->family->count).hi;
+        double by = hull_of(r->family, datum->by[i], datum->by[i]).hi;
         r->by[datum->columns[i]] = fmin(by, tc_add_up(range.hi, -range.lo));
     }
     /* A maximum, an exponent or a choice among numbers is a column of its own: it moves too, nobody knows how far. Such

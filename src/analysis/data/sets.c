@@ -1,5 +1,6 @@
 /* Sets whose sizes are private data: which rule of docs/proofs/data.md bounds what they move. */
 #include "analysis/data/inside.h"
+#include "model/spread.h"
 
 /* ---- rows and bounds --------------------------------------------------------------------------------------------- */
 
@@ -185,16 +186,19 @@ const char *tc_set_distances(tc_ranged *r, const tc_set_form *form, double dista
 
 /* ---- the Slater point -------------------------------------------------------------------------------------------- */
 
-static tc_interval slater_at(const tc_ranged *r, size_t component) {
+tc_interval tc_ranged_slater(const tc_ranged *r, size_t component) {
     const tc_family *family = r->family;
+    bool varies = family->slater[component].column != NULL || family->room[component].column != NULL;
     tc_interval all = {HUGE_VAL, -HUGE_VAL};
-    for (size_t k = 0; k < family->count; k++) {
+    if (varies)
+        tc_fold_begin(family, &all, sizeof all);
+    for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
         double at = tc_coef_at(family->slater[component], k), room = tc_coef_at(family->room[component], k);
         tc_interval here = {tc_add_down(at, -room), tc_add_up(at, room)};
         all = (tc_interval){fmin(all.lo, here.lo), fmax(all.hi, here.hi)};
-        if (family->slater[component].column == NULL && family->room[component].column == NULL)
-            break;
     }
+    if (varies)
+        tc_fold_end(family, &all, sizeof all);
     return all;
 }
 
@@ -203,14 +207,14 @@ static tc_interval linear_at(tc_ranged *r, const tc_set_piece *piece) {
     for (size_t c = 0; c < piece->count; c++) {
         tc_coef coef = normal_at(piece, piece->first + c);
         if (!is_absent(coef))
-            sum = tc_iadd(sum, tc_imul(tc_ranged_coef(r, coef), slater_at(r, piece->first + c)));
+            sum = tc_iadd(sum, tc_imul(tc_ranged_coef(r, coef), tc_ranged_slater(r, piece->first + c)));
     }
     return sum;
 }
 
 static bool is_in_box(tc_ranged *r, const tc_set_piece *piece) {
     for (size_t c = 0; c < piece->count; c++) {
-        tc_interval at = slater_at(r, piece->first + c);
+        tc_interval at = tc_ranged_slater(r, piece->first + c);
         if (!(at.lo >= tc_ranged_coef(r, piece->center[c]).hi && at.hi <= tc_ranged_coef(r, piece->upper[c]).lo))
             return false;
     }
@@ -222,7 +226,7 @@ static tc_interval distance_at(tc_ranged *r, const tc_set_piece *piece) {
     tc_interval sum = tc_point(0);
     tc_interval *off = TC_NEW(r->arena, tc_interval, piece->count + 1);
     for (size_t c = 0; c < piece->count; c++) {
-        off[c] = tc_isub(slater_at(r, piece->first + c), tc_ranged_coef(r, piece->center[c]));
+        off[c] = tc_isub(tc_ranged_slater(r, piece->first + c), tc_ranged_coef(r, piece->center[c]));
         if (piece->kind == TC_SET_BALL)
             sum = tc_iadd(sum, tc_isquare(off[c]));
         if (piece->kind == TC_SET_BALL1)
@@ -247,7 +251,7 @@ static bool holds_slater(tc_ranged *r, const tc_set_piece *piece) {
         tc_interval at = linear_at(r, piece);
         bool inside = piece->kind == TC_SET_HYPERPLANE;
         for (size_t c = 0; piece->kind == TC_SET_SIMPLEX && c < piece->count; c++)
-            inside = (c == 0 || inside) && slater_at(r, piece->first + c).lo >= 0;
+            inside = (c == 0 || inside) && tc_ranged_slater(r, piece->first + c).lo >= 0;
         return inside && at.lo == at.hi && radius.lo == radius.hi && at.lo == radius.lo;
     }
     case TC_SET_BALL:

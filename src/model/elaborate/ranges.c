@@ -251,6 +251,24 @@ static bool is_positive(tc_elaborator *elaborator, const tc_agents_block *block,
     return tc_agreed(elaborator->diagnostics, family, before, good);
 }
 
+static tc_protection protection_of(const tc_family *family, const tc_datum *datum) {
+    tc_protection found = {.is_known = true, .least = INFINITY, .share = INFINITY};
+    for (size_t c = 0; c < datum->count; c++) {
+        tc_coef by = datum->by[c], lower = datum->lower[c], upper = datum->upper[c];
+        bool varies = by.column != NULL || lower.column != NULL || upper.column != NULL;
+        for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++) {
+            double own = tc_coef_at(by, k), width = tc_coef_at(upper, k) - tc_coef_at(lower, k);
+            found.least = own > 0 ? fmin(found.least, own) : found.least;
+            found.most = fmax(found.most, own);
+            found.share = width > 0 ? fmin(found.share, own / width) : found.share;
+        }
+    }
+    found.least = -tc_largest_of(family, -found.least);
+    found.most = tc_largest_of(family, found.most);
+    found.share = -tc_largest_of(family, -found.share);
+    return found;
+}
+
 static void elaborate_protect(tc_elaborator *elaborator, tc_agents_block *block, const tc_item *item) {
     const tc_family *family = family_of(elaborator, block);
     tc_datum *datum = datum_named(elaborator, block, item->datum.name);
@@ -273,6 +291,8 @@ static void elaborate_protect(tc_elaborator *elaborator, tc_agents_block *block,
         by[c] = within_range(elaborator, family, datum, by[c], c);
     }
     datum->by = by;
+    if (by != NULL)
+        datum->protection = protection_of(family, datum);
 }
 
 /* distance need { l1 5; l2 5 } */

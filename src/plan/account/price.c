@@ -62,7 +62,10 @@ bool tc_delta_is_large(const tc_plan *plan) {
 
 /* By how much a datum is protected, at least and at most over components and members. */
 tc_span_of_by tc_protected_by(const tc_family *family, const tc_datum *datum) {
-    tc_span_of_by found = {INFINITY, 0};
+    tc_span_of_by found = {datum->protection.least, datum->protection.most};
+    if (datum->protection.is_known)
+        return isfinite(found.least) ? found : (tc_span_of_by){0, 0};
+    found = (tc_span_of_by){INFINITY, 0};
     for (size_t c = 0; c < datum->count; c++) {
         for (size_t k = 0; k < (datum->by[c].column != NULL ? family->count : 1); k++) {
             double by = tc_coef_at(datum->by[c], k);
@@ -80,7 +83,9 @@ static double least_data_share(const tc_model *model) {
         const tc_family *family = &model->families[f];
         for (size_t i = 0; i < family->datum_count; i++) {
             const tc_datum *datum = &family->data[i];
-            for (size_t c = 0; datum->by != NULL && c < datum->count; c++) {
+            bool known = datum->by != NULL && datum->protection.is_known;
+            least = known ? fmin(least, datum->protection.share) : least;
+            for (size_t c = 0; datum->by != NULL && !known && c < datum->count; c++) {
                 for (size_t k = 0; k < family->count; k++) {
                     double width = tc_coef_at(datum->upper[c], k) - tc_coef_at(datum->lower[c], k);
                     if (width > 0)

@@ -2,6 +2,7 @@
 
 #include "analysis/region.h"
 #include "calculus/interval/interval.h"
+#include "model/spread.h"
 
 #include <stdlib.h>
 
@@ -64,14 +65,15 @@ tc_caps *tc_caps_new(tc_arena *arena, const tc_model *model, int exponent) {
             *caps = (tc_caps){TC_NEW(arena, tc_cap *, model->family_count), ldexp(1, exponent)};
         }
         tc_cap *cap = caps->families[f] = TC_NEW(arena, tc_cap, 1);
-        size_t members = tc_same_public(family) ? 1 : family->count;
+        bool varies = !tc_same_public(family);
+        size_t members = varies ? family->count : 1;
         *cap = (tc_cap){.members = members,
                         .dim = family->dim,
                         .weight = TC_NEW(arena, int64_t, members * family->dim),
                         .corner = TC_NEW(arena, int64_t, members * family->dim),
                         .falls = TC_NEW(arena, bool, members * family->dim),
                         .bound = TC_NEW(arena, int64_t, members)};
-        for (size_t k = 0; k < members; k++)
+        for (size_t k = tc_first_known(family, varies); k < tc_end_known(family, varies); k++)
             set_member(family, set, k, exponent, cap);
     }
     return caps;
