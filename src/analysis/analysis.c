@@ -200,7 +200,7 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
     tc_set_conflict conflicts[NAMED];
     bool interrupted = false;
     for (size_t k = first; k < end && !interrupted; k++) {
-        interrupted = k % 1024 == 0 && tc_interrupted(monitor);
+        interrupted = k % 1024 == 0 && (alike ? tc_interrupted(monitor) : tc_stops_here(family, monitor));
         tc_set_conflict conflict = {TC_NO_PIECE, TC_NO_PIECE, SIZE_MAX};
         tc_set_load(set, k);
         bool fine = set->is_empty ? (conflict = set->conflict, false)
@@ -214,8 +214,10 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
         empty++;
     }
     tc_arena_rewind(arena, mark);
-    if (family->is_spread && !alike)
+    if (family->is_spread && !alike) {
         share_empty(family, members, conflicts, &empty);
+        interrupted = tc_for_some(family, interrupted);
+    }
     for (size_t i = 0; i < empty && i < NAMED; i++)
         report_empty(arena, model, family, members[i], alike, &conflicts[i], assumption);
     if (empty > NAMED)

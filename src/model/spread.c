@@ -177,6 +177,10 @@ void tc_from_rank(const tc_family *family, size_t rank, void *bytes, size_t coun
         tc_ranks_broadcast(bytes, count, rank);
 }
 
+bool tc_stops_here(const tc_family *family, const tc_monitor *monitor) {
+    return tc_interrupted(monitor) || (family->is_spread && tc_ranks_told_here());
+}
+
 size_t tc_sum_known(const tc_family *family, size_t here) {
     uint64_t sum = here;
     if (family->is_spread)

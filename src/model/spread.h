@@ -64,6 +64,9 @@ void tc_largest_known(const tc_family *family, double least, double *largest, si
 void tc_from_rank(const tc_family *family, size_t rank, void *bytes, size_t count);
 /* The same of numbers alone, none of them NAN. */
 double tc_largest_of(const tc_family *family, double here);
+/* Whether a loop over the known members may end now. Of a spread family ranks may say different things: they agree
+ * afterwards, by tc_for_some. */
+bool tc_stops_here(const tc_family *family, const tc_monitor *monitor);
 /* The sum over ranks. */
 size_t tc_sum_known(const tc_family *family, size_t here);
 

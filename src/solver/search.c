@@ -281,7 +281,7 @@ static void minimize_waves(void *context, tc_team *team) {
             gaps[s->first - s->family->known_first + k] = s->gap[k];
             s->result.inaccurate += !(s->gap[k] <= 1e-9 * (fabs(s->value[k]) + s->first_gap[k]));
         }
-        s->result.interrupted = tc_interrupted(s->monitor);
+        s->result.interrupted = tc_stops_here(s->family, s->monitor);
     }
     s->result.interrupted = tc_for_some(s->family, s->result.interrupted);
     s->result.inaccurate = tc_sum_known(s->family, s->result.inaccurate);

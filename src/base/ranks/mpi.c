@@ -76,9 +76,9 @@ void tc_ranks_watch(bool (*told)(void)) {
     atomic_store(&all.told, false);
 }
 
-static bool is_told_here(void) { return all.told_here != NULL && all.told_here(); }
+bool tc_ranks_told_here(void) { return all.told_here != NULL && all.told_here(); }
 
-bool tc_ranks_told(void) { return tc_ranks_several() ? atomic_load(&all.told) : is_told_here(); }
+bool tc_ranks_told(void) { return tc_ranks_several() ? atomic_load(&all.told) : tc_ranks_told_here(); }
 
 static void hear(bool someone) {
     if (someone)
@@ -102,7 +102,7 @@ void tc_ranks_sum(uint64_t *numbers, size_t count) {
     }
     if (count > 0)
         memcpy(few, numbers, count * sizeof *few);
-    few[count] = is_told_here();
+    few[count] = tc_ranks_told_here();
     reduce(few, count + 1, sizeof *few, MPI_UINT64_T, MPI_SUM);
     if (count > 0)
         memcpy(numbers, few, count * sizeof *few);

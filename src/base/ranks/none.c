@@ -8,7 +8,8 @@ void tc_ranks_end(void) {}
 
 static bool (*told_here)(void);
 void tc_ranks_watch(bool (*told)(void)) { told_here = told; }
-bool tc_ranks_told(void) { return told_here != NULL && told_here(); }
+bool tc_ranks_told_here(void) { return told_here != NULL && told_here(); }
+bool tc_ranks_told(void) { return tc_ranks_told_here(); }
 
 size_t tc_ranks_count(void) { return 1; }
 size_t tc_ranks_mine(void) { return 0; }

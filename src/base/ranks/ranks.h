@@ -63,6 +63,8 @@ void tc_ranks_barrier(void);
  * numbers, so between two meetings all have the same answer: they leave a loop alike, and none waits for another. */
 void tc_ranks_watch(bool (*told)(void));
 bool tc_ranks_told(void);
+/* Whether this rank was. Others may not be: whoever leaves a loop for it says so at the next meeting. */
+bool tc_ranks_told_here(void);
 
 /* The first failure in order of ranks; TC_OK where there is none. */
 tc_status tc_ranks_agree(tc_status status);
