@@ -439,18 +439,6 @@ static void add_to_rise(void *context, const tc_column_view *view) {
             tc_add_up(pass->rise[view->rows[i]], tc_mul_up(tc_magnitude(view->values[i]), room));
 }
 
-void tc_box_around(const tc_model *model, const double *x, const double *room, double *lower, double *upper) {
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = family->known_first; k < family->known_end; k++) {
-                size_t i = tc_coord_of(family, k, c);
-                lower[i] = tc_add_down(x[i], -room[i]);
-                upper[i] = tc_add_up(x[i], room[i]);
-            }
-    }
-}
-
 /* By constraint: at least how much g_j can rise from x within the room, by its slopes over the public box or by its
  * range over the room, whichever is less. */
 static bool find_rises(tc_arena *arena, tc_streams *s, const tc_roomy_point *point, const tc_interval *g,

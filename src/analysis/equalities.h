@@ -40,9 +40,6 @@ typedef struct tc_roomy_point {
 double tc_reach_of(tc_arena *arena, tc_streams *streams, tc_equalities *equalities, const tc_roomy_point *point,
                    size_t *unreached);
 
-/* x -+ room, rounded outward, of the members that are known. */
-void tc_box_around(const tc_model *model, const double *x, const double *room, double *lower, double *upper);
-
 /* A bound of sum_j w_j |mu_j|; NAN where none follows. */
 double tc_radius_of(tc_arena *arena, tc_streams *streams, const tc_roomy_point *point, double kappa);
 

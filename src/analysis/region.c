@@ -132,6 +132,18 @@ void tc_fill_lower(const tc_model *model, double *x) { fill(model, x, pick_lower
 void tc_fill_upper(const tc_model *model, double *x) { fill(model, x, pick_upper); }
 void tc_fill_middle(const tc_model *model, double *x) { fill(model, x, pick_middle); }
 
+void tc_box_around(const tc_model *model, const double *x, const double *room, double *lower, double *upper) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = family->known_first; k < family->known_end; k++) {
+                size_t i = tc_coord_of(family, k, c);
+                lower[i] = tc_add_down(x[i], -room[i]);
+                upper[i] = tc_add_up(x[i], room[i]);
+            }
+    }
+}
+
 tc_interval tc_coord_range(const tc_model *model, size_t coord) {
     const tc_family *family = tc_family_of_coord(model, coord);
     size_t offset = coord - family->first_coord;

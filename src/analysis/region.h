@@ -42,6 +42,8 @@ bool tc_same_public(const tc_family *family);
 void tc_fill_lower(const tc_model *model, double *x);
 void tc_fill_upper(const tc_model *model, double *x);
 void tc_fill_middle(const tc_model *model, double *x);
+/* x -+ room, rounded outward. */
+void tc_box_around(const tc_model *model, const double *x, const double *room, double *lower, double *upper);
 tc_interval tc_coord_range(const tc_model *model, size_t coord);
 
 #endif

@@ -46,6 +46,8 @@ static void long_lists_do_not_overflow(void **state) {
     assert_true(end - first <= SIZE_MAX / 7 + 1);
 }
 
+static bool is_told(void) { return true; }
+
 /* A process without others: nothing changes, it holds all and it prints. */
 static void one_rank_has_all(void **state) {
     (void)state;
@@ -62,6 +64,12 @@ static void one_rank_has_all(void **state) {
     tc_ranks_gather(numbers, ends, sizeof numbers[0]);
     tc_ranks_chain_take(numbers, sizeof numbers);
     tc_ranks_chain_pass(numbers, sizeof numbers);
+    tc_ranks_chain_give(numbers, sizeof numbers);
+    tc_ranks_chain_end(numbers, sizeof numbers);
+    assert_false(tc_ranks_told());
+    tc_ranks_watch(is_told);
+    assert_true(tc_ranks_told() && tc_ranks_told_here());
+    tc_ranks_watch(NULL);
     tc_ranks_broadcast(numbers, sizeof numbers, 0);
     tc_ranks_bring(numbers, sizeof numbers, 0);
     tc_ranks_largest(doubles, 1);

@@ -69,6 +69,42 @@ static void chains(void) {
     CHECK(sum == expected);
 }
 
+/* A word that grows, with its length: both are given on before either ends. */
+static void long_chains(void) {
+    char word[64] = "";
+    size_t length = 0;
+    tc_ranks_chain_take(&length, sizeof length);
+    tc_ranks_chain_take(word, length);
+    CHECK(length == mine);
+    word[length++] = (char)('a' + mine);
+    tc_ranks_chain_give(&length, sizeof length);
+    tc_ranks_chain_give(word, length);
+    tc_ranks_chain_end(&length, sizeof length);
+    CHECK(length == ranks);
+    tc_ranks_chain_end(word, length);
+    for (size_t r = 0; r < ranks; r++)
+        CHECK(word[r] == (char)('a' + r));
+}
+
+static bool is_last_told;
+static bool told(void) { return is_last_told && mine == ranks - 1; }
+
+/* One is told to stop: it waits with it until all know. */
+static void stops(void) {
+    uint64_t numbers[2] = {1, mine};
+    tc_ranks_watch(told);
+    tc_ranks_sum(numbers, 2);
+    CHECK(!tc_ranks_told() && !tc_ranks_told_here());
+    is_last_told = true;
+    CHECK(tc_ranks_told_here() == (mine == ranks - 1));
+    CHECK(!tc_ranks_told() || ranks == 1);
+    numbers[0] = 1;
+    tc_ranks_sum(numbers, 1);
+    CHECK(numbers[0] == ranks && tc_ranks_told());
+    tc_ranks_watch(NULL);
+    CHECK(!tc_ranks_told());
+}
+
 static void agreement(void) {
     CHECK(tc_ranks_agree(TC_OK) == TC_OK);
     CHECK(tc_ranks_agree(mine == ranks - 1 ? TC_CANNOT_READ : TC_OK) == TC_CANNOT_READ);
@@ -121,6 +157,8 @@ int main(int argc, char **argv) {
     gathers(18000000 / (ranks * ranks));
     bytes();
     chains();
+    long_chains();
+    stops();
     agreement();
     parting();
     meeting();

@@ -6,7 +6,7 @@
 #include "plan/account/account.h"
 #include "plan/scales.h"
 
-/* ==== place.c ==== */
+/* ==== place.c, predict.c ==== */
 
 /* How noise is shared out: public facts about channels, the cheapest scales within one budget, and the predicted
  * variance of each placement (docs/proofs/placement.md). */
