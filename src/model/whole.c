@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-typedef struct gathering {
+typedef struct whole_gather {
     tc_arena *arena;
     const tc_family *family;
     size_t *ends; /* by rank: of the members that it knows */
-} gathering;
+} whole_gather;
 
-static const double *gather_column(const gathering *g, const double *column) {
+static const double *gather_column(const whole_gather *g, const double *column) {
     const tc_family *family = g->family;
     double *whole = TC_NEW(g->arena, double, family->count);
     size_t known = family->known_end - family->known_first;
@@ -21,13 +21,13 @@ static const double *gather_column(const gathering *g, const double *column) {
     return whole;
 }
 
-static tc_coef gather_coef(const gathering *g, tc_coef coef) {
+static tc_coef gather_coef(const whole_gather *g, tc_coef coef) {
     if (coef.column != NULL)
         coef.column = gather_column(g, coef.column);
     return coef;
 }
 
-static tc_coef *gather_coefs(const gathering *g, const tc_coef *coefs, size_t count) {
+static tc_coef *gather_coefs(const whole_gather *g, const tc_coef *coefs, size_t count) {
     if (coefs == NULL)
         return NULL;
     tc_coef *whole = TC_NEW(g->arena, tc_coef, count);
@@ -36,7 +36,7 @@ static tc_coef *gather_coefs(const gathering *g, const tc_coef *coefs, size_t co
     return whole;
 }
 
-static void gather_pieces(const gathering *g, tc_family *whole) {
+static void gather_pieces(const whole_gather *g, tc_family *whole) {
     whole->pieces = TC_NEW(g->arena, tc_set_piece, whole->piece_count);
     for (size_t p = 0; p < whole->piece_count; p++) {
         tc_set_piece *piece = &whole->pieces[p];
@@ -49,7 +49,7 @@ static void gather_pieces(const gathering *g, tc_family *whole) {
 }
 
 /* The objective's data, the box, the set, and the points of members. Not: ranges of data, and what is declared. */
-static void gather_family(const gathering *g, tc_family *whole) {
+static void gather_family(const whole_gather *g, tc_family *whole) {
     *whole = *g->family;
     whole->columns = TC_NEW(g->arena, tc_column, whole->column_count);
     for (size_t d = 0; d < whole->column_count; d++) {
@@ -82,7 +82,7 @@ const tc_model *tc_whole_model(tc_arena *arena, const tc_model *model) {
     whole->families = TC_NEW(arena, tc_family, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
-        gathering g = {arena, family, TC_NEW(arena, size_t, ranks)};
+        whole_gather g = {arena, family, TC_NEW(arena, size_t, ranks)};
         whole->families[f] = *family;
         if (!family->is_spread)
             continue;

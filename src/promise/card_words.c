@@ -11,11 +11,16 @@ static bool is_gaussian(const tc_plan *plan) { return plan->mechanism == TC_MECH
 
 /* ---- ranges of the public box ----------------------------------------------------------------------------------- */
 
+/* A plan made by hand may have none. */
+static const tc_public_ranges *ranges_of(tc_arena *arena, const tc_plan *plan) {
+    return plan->ranges != NULL ? plan->ranges : tc_public_ranges_find(arena, plan->model);
+}
+
 /* The widest range among a variable's components and its family's members. */
-static double widest(const tc_plan *plan, size_t family, const tc_variable *variable) {
+static double widest(const double *of_family, const tc_variable *variable) {
     double width = 0;
     for (size_t c = variable->first; c < variable->first + variable->length; c++)
-        width = fmax(width, plan->ranges->widest[family][c]);
+        width = fmax(width, of_family[c]);
     return width;
 }
 
@@ -153,11 +158,12 @@ static void add_name(tc_arena *arena, same_range *group, const char *name) {
 /* The last group takes the variables that do not fit; its range is then the widest of theirs. */
 static size_t group_ranges(tc_arena *arena, const tc_plan *plan, same_range groups[SHOWN_RANGES]) {
     const tc_model *model = plan->model;
+    const tc_public_ranges *ranges = ranges_of(arena, plan);
     size_t count = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t v = 0; v < family->variable_count; v++) {
-            double range = widest(plan, f, &family->variables[v]);
+            double range = widest(ranges->widest[f], &family->variables[v]);
             size_t at = 0;
             while (at < count && groups[at].range != range)
                 at++;
@@ -312,7 +318,8 @@ static size_t not_hidden(tc_arena *arena, const tc_plan *plan, const char **text
                                rate);
     if (isnan(plan->rounds))
         return 1;
-    double distance = plan->ranges->agent[is_gaussian(plan)] * (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
+    double agent = ranges_of(arena, plan)->agent[is_gaussian(plan)];
+    double distance = agent * (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
     texts[1] = tc_arena_format(arena,
                                "The largest distance that one agent could make in %.0f rounds is %.4g, that is %.3g "
                                "times B. To hide all that an agent could do, ask for --adjacency agent.",

@@ -69,7 +69,6 @@ static int begin(void **state) {
                        .range_price = 1,
                        .message_price = 1e9,
                        .is_private = true};
-    t.plan.ranges = tc_public_ranges_find(t.arena, model);
     *state = &t;
     return 0;
 }

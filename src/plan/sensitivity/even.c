@@ -173,13 +173,13 @@ static void measure_all_at_once(tc_even *e, size_t f, int exponent) {
     measure_tapes(e, f, 1, true);
 }
 
-typedef struct measured_family {
+typedef struct sized_family {
     tc_even *even;
     size_t family;
-} measured_family;
+} sized_family;
 
 static void pack_sizes(void *context, tc_parcel *parcel) {
-    const measured_family *m = context;
+    const sized_family *m = context;
     const tc_family_derivatives *d = &m->even->derivatives->families[m->family];
     put_sizes(m->even->arena, m->even->families[m->family].terms, d->body_count, parcel);
     put_sizes(m->even->arena, m->even->families[m->family].slopes, d->body_first_count, parcel);
@@ -187,7 +187,7 @@ static void pack_sizes(void *context, tc_parcel *parcel) {
 
 static void measure_each(tc_even *e, size_t f, int exponent) {
     const tc_family *family = &e->model->families[f];
-    measured_family all = {e, f};
+    sized_family all = {e, f};
     tc_carry(e->arena, family, pack_sizes, &all, true);
     for (size_t k = family->known_first; k < family->known_end; k += TC_LANES) {
         size_t lanes = family->known_end - k < TC_LANES ? family->known_end - k : TC_LANES;
