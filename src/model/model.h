@@ -46,10 +46,11 @@ typedef struct tc_outside {
 
 /* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
 /* Over all components and members of all ranks: by how much a datum is protected, at least (of those above 0) and at
- * most, and the least share of its range. */
+ * most, and the least share of its range. And where the first member's range begins, and how far it is protected. */
 typedef struct tc_protection {
     bool is_known;
     double least, most, share;
+    double first_lower, first_by;
 } tc_protection;
 
 typedef struct tc_datum {

@@ -192,11 +192,13 @@ static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **t
                 continue;
             }
             tc_span_of_by by = tc_protected_by(family, datum);
-            double from = tc_coef_at(datum->lower[0], 0);
+            bool known = datum->protection.is_known;
+            double from = known ? datum->protection.first_lower : tc_coef_at(datum->lower[0], 0);
+            double first = known ? datum->protection.first_by : tc_coef_at(datum->by[0], 0);
             texts[count++] = tc_arena_format(
                 arena, "%s.%s by %.6g%s%s in the whole run, however many rounds: whether it was %.6g or %.6g, say",
                 family->name, datum->name, by.least, by.most > by.least ? " or more" : "",
-                datum->count > 1 ? " in each component," : ",", from, from + tc_coef_at(datum->by[0], 0));
+                datum->count > 1 ? " in each component," : ",", from, from + first);
         }
     }
     if (left > 0)

@@ -168,6 +168,29 @@ class Shapes(unittest.TestCase):
                        "lines": "range need in [0, 5], weight in [1, 2]\n  protect need by 0.5, weight by 0.1 * cap\n"
                                 "  private set sum(p) <= need + 9"}, ("forms",))
 
+    def test_a_first_rank_without_members(self):
+        """More ranks than blocks: rank 0, which prints, knows no member."""
+        self.write(**RANGES)
+        self.same(26, "plan", "p.tacit", "--json")
+
+    def test_what_the_first_rank_writes_alone(self):
+        """Cards, traces, reports and ledgers have numbers of all members: none may ask other ranks, which have ended."""
+        for parts in (BOXES, RANGES):
+            self.write(**parts)
+            words = ("run", "p.tacit", "--no-reference", "--seed", "1", "--card", "--trace", "t.csv", "--report", "r.html", "--ledger", "l")
+            for name in ("t.csv", "r.html", "l"):
+                (self.folder / name).unlink(missing_ok=True)
+            done = self.on_ranks(3, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            some = (self.folder / "t.csv").read_text()
+            self.assertGreater((self.folder / "r.html").stat().st_size, 1000)
+            with self.alone(*words) as one:
+                one.communicate(timeout=120)
+            self.assertEqual(one.returncode, 0)
+            lines = [[line for line in text.splitlines() if "command" not in line and "seconds" not in line]
+                     for text in (some, (self.folder / "t.csv").read_text())]
+            self.assertEqual(lines[0], lines[1])
+
     def test_the_plan_is_of_all_members(self):
         """The member that decides about noise is one of the last rank's, or of the first's. A fold that forgets a rank gives
         smaller scales."""

@@ -263,6 +263,12 @@ static tc_protection protection_of(const tc_family *family, const tc_datum *datu
             found.share = width > 0 ? fmin(found.share, own / width) : found.share;
         }
     }
+    if (tc_is_known(family, 0)) {
+        found.first_lower = tc_coef_at(datum->lower[0], 0);
+        found.first_by = tc_coef_at(datum->by[0], 0);
+    }
+    tc_from_member(family, 0, &found.first_lower, sizeof found.first_lower);
+    tc_from_member(family, 0, &found.first_by, sizeof found.first_by);
     found.least = -tc_largest_of(family, -found.least);
     found.most = tc_largest_of(family, found.most);
     found.share = -tc_largest_of(family, -found.share);
