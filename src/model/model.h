@@ -44,7 +44,6 @@ typedef struct tc_outside {
     double from, to, lower, upper;
 } tc_outside;
 
-/* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
 /* Over all components and members of all ranks: by how much a datum is protected, at least (of those above 0) and at
  * most, and the least share of its range. And where the first member's range begins, and how far it is protected. */
 typedef struct tc_protection {
@@ -53,6 +52,7 @@ typedef struct tc_protection {
     double first_lower, first_by;
 } tc_protection;
 
+/* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
 typedef struct tc_datum {
     const char *name; /* as written: "need", "pref" */
     size_t *columns;  /* of the family, one for each component; NULL in a cloud's file, which has no private data */

@@ -238,8 +238,8 @@ void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char *bytes);
 tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled) TC_MUST_USE;
 
 /* Flags for this agent alone. They stand in the header of its answer, since a message of their own would show to an
- * observer who counts bytes. An answer that is sent again has the first one
- * as long as the cloud lives, and not the second. Unknown bits are ignored. */
+ * observer who counts bytes. An answer that is sent again has the first one as long as the cloud lives, and not the
+ * second. Unknown bits are ignored. */
 enum {
     TC_ANSWER_CLAMPED = 1, /* this round's state lay outside the public box or set, and was moved inside */
     TC_ANSWER_HELD = 2     /* this round's deadline passed and the last state was used again */

@@ -260,7 +260,9 @@ class Cloud:
             return om
         until = facts.rounds / 4
         start = 1.2 * facts.box_length * N / 0.9 / math.sqrt(spread)  # noise alone lets steps be start/sqrt(k), at most 1
-        in_all = until if start**2 > until else start**2 + 2 * start * math.sqrt(until) - 2 * start**2
+        if start**2 >= until:
+            return om
+        in_all = start**2 + 2 * start * math.sqrt(until) - 2 * start**2
         return max(om, 0.04 * facts.radius / facts.box_length / (0.9 * in_all) / (1 + 4 * doubt))
 
     def shortened(self, om, N, L, price_noise, spread):
@@ -272,7 +274,7 @@ class Cloud:
         share = through_rows / (through_prices + through_rows) * (N * om / (N * om + L)) ** 2
         whole = min(1.0, 1.2 * facts.box_length / math.sqrt((through_prices + through_rows) * (k - self.origin)))
         if not facts.hides_every_round and k > 0.15 * facts.rounds:
-            whole *= 1 - share + share * 0.15 * facts.rounds / k
+            whole -= whole * share * (1 - whole**4) * (1 - 0.15 * facts.rounds / k)
         d = 1 / ((1 - share) / whole + share / whole**0.25)
         return d, om * whole / d
 

@@ -182,7 +182,7 @@ static double plain_first_omega(const plain *p, double N, double noise) {
     if (doubt == 0)
         return p->omega;
     double omega = doubt > 1 ? p->omega / doubt : p->omega, first = 1.2 * p->length * N / (0.9 * sqrt(noise));
-    if (isinf(p->radius))
+    if (isinf(p->radius) || first * first >= p->rounds / 4)
         return omega;
     for (int i = 0; i < 300000; i++) /* the integral of min(1, first/sqrt(k)) over a quarter of the rounds */
         climb += 0.9 * fmin(1, first / sqrt((i + 0.5) / 300000 * p->rounds / 4)) * p->rounds / 4 / 300000;
@@ -196,7 +196,8 @@ static double plain_decay(const plain *p, double k, double N, double L, double p
     if (v == 0)
         return p->omega;
     double a = 0.81 * noise / (N * N * v) * pow(N * p->omega / (N * p->omega + L), 2);
-    double D = fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin))) * (1 - a + a * fmin(1, 0.15 * p->rounds / k));
+    double D = fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin)));
+    D *= 1 - a * (1 - pow(D, 4)) * (1 - fmin(1, 0.15 * p->rounds / k));
     *d = 1 / ((1 - a) / D + a / pow(D, 0.25));
     return p->omega * D / *d;
 }

@@ -134,9 +134,9 @@ class Runs(unittest.TestCase):
 
     def test_fresh_noise(self):
         """Without a seed all ranks have the key of the first: the run is whole, and no second one is the same."""
-        results = [json.loads(self.many(2, "run", "affine.tacit", "--no-reference", "--rounds", "3", "--json").stdout)
+        results = [json.loads(self.many(2, "run", "affine.tacit", "--no-reference", "--rounds", "40", "--json").stdout)
                    for _ in range(2)]
-        one = json.loads(self.one("run", "affine.tacit", "--no-reference", "--rounds", "3", "--json").stdout)
+        one = json.loads(self.one("run", "affine.tacit", "--no-reference", "--rounds", "40", "--json").stdout)
         self.assertTrue(all(result["guarantee"] == one["guarantee"] for result in results))
         self.assertNotEqual(results[0]["mu"], results[1]["mu"])
 
@@ -160,7 +160,7 @@ class Runs(unittest.TestCase):
         self.compare(1, "run", str(SOURCE / "examples/paper.tacit"), "--seed", "3", "--rounds", "50", "--threads", "1")
 
     def test_planted_faults_are_found(self):
-        words = ("run", "curved.tacit", "--seed", "3", "--no-reference", "--threads", "1", "--json")
+        words = ("run", "curved.tacit", "--seed", "3", "--no-reference", "--threads", "1", "--rounds", "60", "--json")
         one = without_times(json.loads(self.one(*words).stdout))
         for fault in ("sums_left_out", "order_reversed"):
             with self.subTest(fault=fault):

@@ -69,7 +69,7 @@ static void take_column(void *context, const tc_column_view *column) {
         *row = tc_add_up(*row, tc_mul_up(column->weight, magnitude));
         g->squares = tc_add_up(g->squares, tc_mul_up(column->weight, tc_mul_up(magnitude, magnitude)));
     }
-    if (sum > g->column_sum) {
+    if (!(sum <= g->column_sum)) { /* also where it is not a number */
         g->column_sum = sum;
         g->column_coord = tc_coord_of(column->family, column->member, column->component);
     }

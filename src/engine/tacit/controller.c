@@ -45,7 +45,7 @@ static double next_beta(const tc_controller *controller) {
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------
  *
- *     D = min(1, 1.2 X / sqrt(v (k - k0))) (1 - a + a min(1, 0.15 T/k))
+ *     D' = min(1, 1.2 X / sqrt(v (k - k0))),    D = D' (1 - a (1 - D'^4) (1 - min(1, 0.15 T/k)))
  *     1/d = (1 - a)/D + a/D^(1/4),    omega_d = omega D/d
  *     primal = 0.9 d / (N omega_d + L),    dual = 0.9 d omega_d / N,    theta = 1 + 2 (1 - beta)/beta
  *
@@ -103,7 +103,7 @@ static double shorten(tc_controller *controller, const loop_gains *gains) {
         return state->omega;
     double a = is_without(controller, TC_WITHOUT_AFFINE) ? 0 : affine * affine * by_states / v;
     double D = fmin(1, NOISE_PART * controller->X / sqrt(v * (double)(state->round - state->origin)));
-    D *= 1 - a + a * late_part(controller);
+    D *= 1 - a * (1 - D * D * D * D) * (1 - late_part(controller));
     double root = sqrt(sqrt(D));
     controller->d = D * root / ((1 - a) * root + a * D);
     return state->omega * D / controller->d;
@@ -314,12 +314,14 @@ static double doubt_of(const tc_controller *controller) {
     return doubt / (controller->X * controller->X);
 }
 
-/* The largest steps of multipliers, in sum over the first CLIMB_ROUNDS of all rounds, as a multiple of omega X. */
+/* The largest steps of multipliers, in sum over the first CLIMB_ROUNDS of all rounds, as a multiple of omega X;
+ * infinity where noise does not shorten them. */
 static double climb_of(const tc_controller *controller, const loop_gains *gains) {
     double rounds = CLIMB_ROUNDS * controller->facts->rounds;
     double first = NOISE_PART * controller->X * gains->N / (STEP_PART * sqrt(controller->rows.total_noise));
-    double whole = fmin(rounds, first * first); /* d = 1 until there, then first / sqrt(k) */
-    return STEP_PART * (whole + 2 * first * (sqrt(rounds) - sqrt(whole)));
+    if (first * first >= rounds) /* d = 1 until first^2, then first / sqrt(k) */
+        return INFINITY;
+    return STEP_PART * (first * first + 2 * first * (sqrt(rounds) - first));
 }
 
 /* In round 1. If even the average of all rounds will be too noisy to tell states in the box apart, nothing can be known
