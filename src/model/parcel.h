@@ -15,6 +15,7 @@ typedef struct tc_parcel {
 } tc_parcel;
 typedef void (*tc_packing)(void *context, tc_parcel *parcel);
 void tc_put(tc_parcel *parcel, void *bytes, size_t count);
+/* Before the loop (begins) and after it; all ranks call it alike. */
 void tc_carry(tc_arena *arena, const tc_family *family, tc_packing pack, void *context, bool begins);
 
 #endif

@@ -85,6 +85,7 @@ static loop_gains gains_of(const tc_controller *controller, tc_columns columns, 
                         .price_noise = columns.noise + bends.noise};
 }
 
+/* min(1, 0.15 T/k). Not in units whose noise grows with the rounds: there multipliers climb to the end. */
 static double late_part(const tc_controller *controller) {
     return controller->hides_every_round
                ? 1
@@ -96,12 +97,12 @@ static double shorten(tc_controller *controller, const loop_gains *gains) {
     const tc_controller_state *state = &controller->state;
     double affine = gains->N * state->omega / (gains->N * state->omega + gains->L);
     double primal = STEP_PART * affine / (gains->N * state->omega), dual = STEP_PART / gains->N;
-    double by_states = dual * dual * controller->rows.total_noise;
-    double v = primal * primal * gains->price_noise + by_states;
+    double by_dual = dual * dual * controller->rows.total_noise;
+    double v = primal * primal * gains->price_noise + by_dual;
     controller->d = 1;
     if (!(v > 0) || is_without(controller, TC_WITHOUT_DECAY))
         return state->omega;
-    double a = is_without(controller, TC_WITHOUT_AFFINE) ? 0 : affine * affine * by_states / v;
+    double a = is_without(controller, TC_WITHOUT_AFFINE) ? 0 : affine * affine * by_dual / v;
     double D = fmin(1, NOISE_PART * controller->X / sqrt(v * (double)(state->round - state->origin)));
     D *= 1 - a * (1 - D * D * D * D) * (1 - late_part(controller));
     double root = sqrt(sqrt(D));
