@@ -307,13 +307,17 @@ class Cloud:
         early, grew = self.k <= 0.75 * self.facts.rounds, False
         if early:
             wish = math.sqrt(sure) / X * (3 if climbs else 0.3 if settled else 1)
+            if energy < 25 * np.sum(noise) and self.is_over(row_variance):
+                wish = max(wish, min(om * (16 if om < 100 * self.least_weight else 4), self.facts.radius / X))
             if wish > 2 * om:
                 grew = True
                 self.origin = self.k - math.floor((self.k - self.origin) * (om / wish) ** 2)
                 self.primal_weight = wish
             elif sure > 0:
                 self.primal_weight = max(om / 2, wish)
-            elif np.all(np.where(self.facts.equal, np.abs(mean) <= 0.7 * np.sqrt(noise),
+            elif np.all(np.where(self.facts.equal,
+                                 (np.abs(mean) <= 0.7 * np.sqrt(noise)) &
+                                 (np.abs(self.epoch_held) <= np.sqrt(row_variance / self.count)),
                                  self.epoch_held + np.sqrt(row_variance / self.count) <= 0)):
                 if self.origin > 0:  # it grew once
                     self.primal_weight = om / 2 if om / 2 >= self.least_weight else om
@@ -334,6 +338,14 @@ class Cloud:
             return False
         over = np.where(self.facts.equal, np.abs(self.epoch_held), self.epoch_held)
         return energy < 1.2 * self.energy_before and self.energy_before < 1.2 * energy and not np.any(over > deviation)
+
+    def is_over(self, row_variance):
+        """A constraint was exceeded in the epoch, by more than chance makes likely among so many."""
+        noisy = row_variance > 0
+        if self.facts.hides_every_round or self.k < 0.05 * self.facts.rounds or not np.any(noisy):
+            return False
+        over = np.where(self.facts.equal, np.abs(self.epoch_held), self.epoch_held)
+        return np.max(over[noisy] / np.sqrt(row_variance[noisy] / self.count)) > math.sqrt(2.25 + 2 * math.log(np.sum(noisy)))
 
     def multipliers(self):
         return self.mu / self.facts.row_scale

@@ -113,6 +113,7 @@ typedef struct plain {
     double omega, least_omega, beta, vy, last, origin, epoch, next, count;
     double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS], held[ROWS];
     double step, regularization;
+    unsigned by_4, by_16; /* see grown */
     double price[INPUTS], curvature[INPUTS], reach[INPUTS], bend[INPUTS], bend_noise[INPUTS];
 } plain;
 
@@ -137,7 +138,7 @@ static void project_plainly(double *mu, double radius) { /* bisection on the thr
 static bool is_sum(size_t input) { return input < 2; }
 
 static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
-    double all = 0, certain = 0, up = 0;
+    double all = 0, certain = 0, up = 0, hidden = 0, excess = -INFINITY, noisy = 0;
     bool grew = false, early = k <= 0.75 * p->rounds, idle = true, over = false;
     for (size_t j = 0; j < ROWS; j++) {
         all += p->mean[j] * p->mean[j];
@@ -145,10 +146,20 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
         up += pow(p->mean[j] + 0.5 * sqrt(p->noise[j]), 2);
         idle = idle && p->held[j] + sqrt(row_noise[j] / p->count) <= 0;
         over = over || p->held[j] > sqrt(row_noise[j] / p->count);
+        hidden += 25 * p->noise[j];
+        if (row_noise[j] > 0) {
+            noisy++;
+            excess = fmax(excess, p->held[j] / sqrt(row_noise[j] / p->count));
+        }
     }
     bool climb = all > 2 * p->last;
     bool settled = all < 1.2 * p->last && p->last < 1.2 * all && !over;
     double wanted = sqrt(certain) / p->length * (climb ? 3 : settled ? 0.3 : 1);
+    if (early && k >= 0.05 * p->rounds && all < hidden && excess > sqrt(2.25 + 2 * log(noisy))) {
+        double factor = p->omega < 100 * p->least_omega ? 16 : 4;
+        *(factor == 4 ? &p->by_4 : &p->by_16) += factor * p->omega > wanted;
+        wanted = fmax(wanted, fmin(factor * p->omega, p->radius / p->length));
+    }
     if (early && wanted > 2 * p->omega) {
         grew = true;
         p->origin = k - floor((k - p->origin) * p->omega * p->omega / (wanted * wanted));
@@ -356,8 +367,12 @@ static void compare(flight *f, const plain *p, uint64_t k, tc_answer_scalars sca
     }
 }
 
+typedef struct grown { /* how often a row that is over its limit made omega grow by 4 and by 16 */
+    unsigned by_4, by_16;
+} grown;
+
 /* follows: --margin auto, whose margins are tested elsewhere and taken as they are. */
-static void run_beside_formulas(double noise, double radius, double margin, double offset, bool follows) {
+static grown run_beside_formulas(double noise, double radius, double margin, double offset, bool follows) {
     enum { T = 300 };
     flight f;
     fly(&f, "0.3", T, radius, TC_PLACEMENT_STATES, 0);
@@ -404,28 +419,39 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         compare(&f, &p, k, scalars);
     }
     crowd_free(&f.crowd);
+    return (grown){p.by_4, p.by_16};
 }
 
 static void rounds_are_those_of_the_formulas(void **state) {
     (void)state;
-    run_beside_formulas(0.3, 40, 0, 0, false);
-    run_beside_formulas(0.3, 40, 0, 0.5, false);
-    run_beside_formulas(1e-4, 1e4, 0.2, 0.3, false);
-    run_beside_formulas(30, 3, 0, 0, false);
+    (void)run_beside_formulas(0.3, 40, 0, 0, false);
+    (void)run_beside_formulas(0.3, 40, 0, 0.5, false);
+    (void)run_beside_formulas(1e-4, 1e4, 0.2, 0.3, false);
+    (void)run_beside_formulas(30, 3, 0, 0, false);
+}
+
+static void omega_grows_where_a_row_is_over_its_limit_and_noise_hides_the_multipliers(void **state) {
+    (void)state;
+    grown at_once = run_beside_formulas(0.1, 40, 0, 0.5, false),
+          after_falls = run_beside_formulas(0.1, 40, 0, -0.7, false);
+    grown without_noise = run_beside_formulas(0, 40, 0, 0.5, false);
+    assert_true(at_once.by_4 > 0 && at_once.by_16 == 0);
+    assert_true(after_falls.by_16 > 0);
+    assert_true(without_noise.by_4 == 0 && without_noise.by_16 == 0);
 }
 
 static void with_margins_that_follow_the_answer_short_rows_take_longer_steps(void **state) {
     (void)state;
-    run_beside_formulas(0.3, 40, 0, 0, true);
-    run_beside_formulas(1e-4, 1e4, 0, 0.3, true);
-    run_beside_formulas(0, 40, 0, 0.3, true);
+    (void)run_beside_formulas(0.3, 40, 0, 0, true);
+    (void)run_beside_formulas(1e-4, 1e4, 0, 0.3, true);
+    (void)run_beside_formulas(0, 40, 0, 0.3, true);
 }
 
 static void without_noise_and_at_the_edges_of_the_radius_too(void **state) {
     (void)state;
-    run_beside_formulas(0, 40, 0, 0.3, false);
-    run_beside_formulas(0.1, 0, 0, 0, false);
-    run_beside_formulas(0.1, INFINITY, 0, 0.3, false);
+    (void)run_beside_formulas(0, 40, 0, 0.3, false);
+    (void)run_beside_formulas(0.1, 0, 0, 0, false);
+    (void)run_beside_formulas(0.1, INFINITY, 0, 0.3, false);
 }
 
 static void affine_outputs_are_their_own_inputs(void **state) {
@@ -568,6 +594,7 @@ static void parts_can_be_left_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_those_of_the_formulas),
+        cmocka_unit_test(omega_grows_where_a_row_is_over_its_limit_and_noise_hides_the_multipliers),
         cmocka_unit_test(with_margins_that_follow_the_answer_short_rows_take_longer_steps),
         cmocka_unit_test(without_noise_and_at_the_edges_of_the_radius_too),
         cmocka_unit_test(affine_outputs_are_their_own_inputs),

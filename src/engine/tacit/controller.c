@@ -166,8 +166,10 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
  *
  * omega follows the mean of mu over epochs of growing length. Noise alone must not make it grow, and a mean hidden by
  * noise must not make it fall. It begins where public gaps put it, which may be far too high: while no row is seen to
- * need a multiplier, it falls fast. Where two epochs agree about mu, it has settled, whatever noise could have done:
- * omega then goes to a part of what balances sizes, so that agents' steps are longer and noise moves mu less. */
+ * need a multiplier, it falls fast. Where a row is seen to be over its limit and noise hides the mean, it grows fast:
+ * mu is too small, and does not climb by itself in the time that is left. Where two epochs agree about mu, it has
+ * settled, whatever noise could have done: omega then goes to a part of what balances sizes, so that agents' steps are
+ * longer and noise moves mu less. */
 
 #define OMEGA_UNTIL 0.75  /* of all rounds: later, omega stays */
 #define NOISE_GUARD 4.0   /* a mean counts where its square exceeds this many variances of its noise, */
@@ -177,6 +179,11 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
 #define IDLE_FALL 16.0    /* then omega and multipliers are divided by this */
 #define STILL 1.2         /* |mean|^2 is that of the epoch before but for this factor, and no row is over its limit: */
 #define SETTLED_PART 0.3  /* then omega goes to this part of |mean|/X */
+#define OVER_GUARD 1.5    /* a row is seen to be over its limit where its mean is by more than so many deviations, */
+#define OVER_FROM 0.05    /* from this part of all rounds on. If the mean of mu then is */
+#define OVER_HIDDEN 5.0   /* less than so many deviations of its noise, mu is too small: */
+#define OVER_RISE 4.0     /* omega is multiplied by this, */
+#define OVER_FAR 100.0    /* or, if it is less than so many times the least omega, by IDLE_FALL */
 #define RISE 2.0          /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
 #define RISE_AHEAD 3.0    /* and is taken to become this many times as large */
 #define TOO_SMALL 2.0     /* omega grows where it has been too small by more than this */
@@ -188,6 +195,7 @@ typedef struct mu_sizes {
     double all;     /* |mean|^2 */
     double certain; /* the part of it that is not noise */
     double up;      /* with what noise could have hidden */
+    double noise;   /* its variance */
 } mu_sizes;
 
 static mu_sizes size_up(const tc_controller *controller) {
@@ -199,6 +207,7 @@ static mu_sizes size_up(const tc_controller *controller) {
         found.all += mean * mean;
         found.certain += fmax(0, mean * mean - NOISE_GUARD * noise);
         found.up += most * most;
+        found.noise += noise;
     }
     return found;
 }
@@ -210,11 +219,12 @@ static double deviation_of(const tc_controller *controller, size_t j) {
 
 /* At the present states a row needs no multiplier, and the present one is noise. An inequality held over the epoch,
  * more clearly than noise makes it seem. An equality never holds clearly; but its multiplier may be far smaller than
- * what noise puts into it. */
+ * what noise puts into it, while the row is not seen to be off. */
 static bool is_row_idle(const tc_controller *controller, size_t j) {
     const tc_controller_kept *kept = &controller->kept;
     if (controller->constraints[j].is_equality)
-        return fabs(kept->epoch_mu[j]) <= BURIED * sqrt(kept->epoch_noise[j]);
+        return fabs(kept->epoch_mu[j]) <= BURIED * sqrt(kept->epoch_noise[j]) &&
+               fabs(kept->epoch_g_hat[j]) <= IDLE_GUARD * deviation_of(controller, j);
     return kept->epoch_g_hat[j] + IDLE_GUARD * deviation_of(controller, j) <= 0;
 }
 
@@ -225,18 +235,46 @@ static bool is_idle(const tc_controller *controller) {
     return true;
 }
 
+/* How far row j's mean was over its limit in the epoch; of an equality, how far it was off. */
+static double excess_of(const tc_controller *controller, size_t j) {
+    double mean = controller->kept.epoch_g_hat[j];
+    return controller->constraints[j].is_equality ? fabs(mean) : mean;
+}
+
 /* The epoch's mean of mu is that of the epoch before, and no row asks for a larger multiplier. Not in units whose noise
  * grows with the rounds: more rounds average nothing out there, and epochs agree by chance. */
 static bool has_settled(const tc_controller *controller, const mu_sizes *found) {
     double before = controller->state.last_size;
     if (controller->hides_every_round || !(found->all < STILL * before && before < STILL * found->all))
         return false;
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        double mean = controller->kept.epoch_g_hat[j];
-        if ((controller->constraints[j].is_equality ? fabs(mean) : mean) > deviation_of(controller, j))
+    for (size_t j = 0; j < controller->rows.count; j++)
+        if (excess_of(controller, j) > deviation_of(controller, j))
             return false;
-    }
     return true;
+}
+
+/* A noisy row is over its limit, more clearly than the largest of m independent deviations would make it seem: one of m
+ * standard normal numbers exceeds sqrt(z^2 + 2 log m) about as rarely as a single one exceeds z. Without noise there is
+ * nothing to tell apart, and in units whose noise grows with the rounds mu climbs to the end. */
+static bool is_over(const tc_controller *controller) {
+    const tc_controller_state *state = &controller->state;
+    double noisy = 0, most = -INFINITY;
+    if (controller->hides_every_round || (double)state->round < OVER_FROM * controller->facts->rounds)
+        return false;
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        if (!(controller->rows.noise[j] > 0))
+            continue;
+        noisy++;
+        most = fmax(most, excess_of(controller, j) / deviation_of(controller, j));
+    }
+    return noisy > 0 && most > sqrt(OVER_GUARD * OVER_GUARD + 2 * log(noisy));
+}
+
+/* The factor by which omega is too small at least; 1 where nothing tells so. */
+static double missing_of(const tc_controller *controller, const mu_sizes *found) {
+    if (!(found->all < OVER_HIDDEN * OVER_HIDDEN * found->noise) || !is_over(controller))
+        return 1;
+    return controller->state.omega < OVER_FAR * controller->least_omega ? IDLE_FALL : OVER_RISE;
 }
 
 /* Multipliers fall with omega, so that their noise keeps its size against it. But where omega has grown, they are known
@@ -257,7 +295,10 @@ static bool move_omega(tc_controller *controller, const mu_sizes *found, bool ri
     bool settled = has_settled(controller, found);
     double share = rises ? RISE_AHEAD : settled ? SETTLED_PART : 1;
     double wanted = sqrt(found->certain) / controller->X * share;
+    double missing = missing_of(controller, found);
     double balanced = sqrt(found->all) / controller->X * SETTLED_PART;
+    if (missing > 1) /* no multiplier is larger than R' */
+        wanted = fmax(wanted, fmin(missing * state->omega, controller->R / controller->X));
     if (wanted > TOO_SMALL * state->omega) {
         double part = state->omega / wanted;
         state->origin = state->round - (uint64_t)((double)(state->round - state->origin) * part * part);
