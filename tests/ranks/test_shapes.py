@@ -61,6 +61,8 @@ KINKS = {
     "huber that falls for some": "(need - 2.5) * huber(p[1] - 3, 0.5) + 40 * p[1]^2 + (p[2] - 1)^2",
 }
 
+SOME_SETS = "private set norm(p - 3) <= need + 1\n  private set p[1] + cap * p[2] >= 2 * need - 6"
+
 WAYS = {  # of a run
     "tacit": (),
     "published": ("--method", "published"),
@@ -172,6 +174,15 @@ class Shapes(unittest.TestCase):
         """More ranks than blocks: rank 0, which prints, knows no member."""
         self.write(**RANGES)
         self.same(26, "plan", "p.tacit", "--json")
+
+    def test_a_run_in_which_some_hold_no_member_of_a_family(self):
+        """Of the homes there are 25 blocks, of the other family 30: every one of 26 ranks has something to do, and some have no home."""
+        beside = {"more": "agents store[i in 1..60000] { state q in [0, 1]; private minimize (q - i / 60000)^2; slater q = 0.1; gap 2 }\n"
+                          "constraint d: sum(store: q) <= 40000"}
+        for parts in ({**beside, "lines": SOME_SETS, "slater": "3"}, {**beside, "objective": KINKS["|u| whose sign some know"]}):
+            self.write(**parts)
+            with self.subTest(**parts):
+                self.same(26, "run", "p.tacit", "--seed", "1", "--rounds", "2", "--no-reference", "--json", "--full")
 
     def test_what_the_first_rank_writes_alone(self):
         """Cards, traces, reports and ledgers have numbers of all members: none may ask other ranks, which have ended."""

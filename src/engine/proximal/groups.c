@@ -66,12 +66,14 @@ static size_t find(grouping *g, const unsigned char *signature, size_t last) {
     return g->count++;
 }
 
-/* Where the family is spread over ranks, each has the groups of the members that it knows. */
+/* Where the family is spread over ranks, each has the groups of the members that it knows: none if it knows nobody. */
 static void meet(grouping *g) {
     unsigned char *first = TC_NEW(g->arena, unsigned char, g->bytes);
-    memcpy(first, g->signatures[0], g->bytes);
+    if (g->count > 0)
+        memcpy(first, g->signatures[0], g->bytes);
     tc_from_member(g->family, 0, first, g->bytes);
-    g->is_one = tc_for_all(g->family, g->is_one && memcmp(first, g->signatures[0], g->bytes) == 0);
+    bool fits = g->count == 0 || (g->count == 1 && memcmp(first, g->signatures[0], g->bytes) == 0);
+    g->is_one = tc_for_all(g->family, fits);
 }
 
 static void find_groups(grouping *g) {
@@ -79,8 +81,9 @@ static void find_groups(grouping *g) {
     g->bytes = (g->choices != NULL ? tc_choices_count(g->choices) : 0) + (family->piece_count + 1) * sizeof(size_t);
     unsigned char *signature = TC_NEW(g->arena, unsigned char, g->bytes);
     bool varies = g->set != NULL || !(g->choices == NULL || tc_all_choose_alike(g->choices));
+    bool knows_some = family->known_first < family->known_end;
     g->group_of = TC_NEW(g->arena, size_t, varies ? family->count : 1);
-    for (size_t k = tc_first_known(family, varies), last = 0; k < tc_end_known(family, varies); k++) {
+    for (size_t k = tc_first_known(family, varies), last = 0; knows_some && k < tc_end_known(family, varies); k++) {
         sign(g, varies ? k : family->known_first, signature);
         last = find(g, signature, last);
         g->group_of[k] = last;
