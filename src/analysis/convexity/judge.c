@@ -4,6 +4,7 @@
 
 #include "base/ranks/ranks.h"
 #include "model/spread.h"
+
 /* ---- what is wrong with a function, in words ---- */
 
 static bool is_inside(tc_span span, tc_span whole) {
@@ -211,12 +212,8 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
         return v;
     v = (member_verdict){.convex = true, .concave = true, .flaw = {.node = TC_NO_EXPR}};
     bool breaks = false;
-    for (size_t k = j->family->known_first; k < j->family->known_end && !breaks; k++) {
-        if (k % 1024 == 0 && tc_interrupted(j->monitor)) {
-            v.convex = v.concave = false;
-            v.interrupted = true;
-            return v;
-        }
+    for (size_t k = j->family->known_first; k < j->family->known_end && !breaks && !v.interrupted; k++) {
+        v.interrupted = k % 1024 == 0 && tc_stops_here(j->family, j->monitor);
         load_member(j, k);
         v.member = k;
         v.flaw = judge_here(j, cone, want, &v.found);
@@ -225,6 +222,8 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
         fits = want == TC_CONVEX ? v.convex : v.concave;
         breaks = !fits && (j->strict || !(v.convex || v.concave));
     }
+    if (tc_for_some(j->family, v.interrupted)) /* a rank that knows no member has not looked */
+        return (member_verdict){.interrupted = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
     if (j->family->is_spread)
         share_verdict(j, cone, want, breaks, &v);
     return v;

@@ -38,32 +38,43 @@ static bool is_named(const tc_family_stream *f, size_t member) {
     return named > 0;
 }
 
+/* The members of a batch. */
+static void batch_upper(jacobian_search *h, size_t family, size_t first, bool by_family) {
+    const tc_family_stream *f = &h->streams->families[family];
+    for (size_t l = 0; l < f->batch->lanes; l++) {
+        double bound[2], enough = by_family ? h->rows[first].jacobian[1].upper : 0;
+        size_t member = f->batch->members[l];
+        tc_variation_upper(h->variation, family, l, enough, bound);
+        if (by_family) {
+            take_bound(h, first, member, bound);
+            continue;
+        }
+        take_bound(h, first + member, member, bound);
+        for (size_t k = 0; f->batch->weight[l] > 1 && k < f->family->count; k++) {
+            if (k != member && !is_named(f, k))
+                take_bound(h, first + k, k, bound);
+        }
+    }
+}
+
 /* Upper bounds of one family; its rows begin at `first` (one, or one per member). */
 static void family_upper(jacobian_search *h, size_t family, size_t first, bool by_family) {
     tc_family_stream *f = &h->streams->families[family];
-    size_t cursor = 0;
-    for (size_t k = 0; k < (by_family ? 1 : f->family->count); k++)
+    const tc_monitor *monitor = h->streams->monitor;
+    size_t cursor = 0, rows = by_family ? 1 : f->family->count;
+    bool stops = false;
+    for (size_t k = 0; k < rows; k++)
         h->worst[0][first + k] = h->worst[1][first + k] = by_family ? 0 : k;
-    while (tc_streams_next(h->streams, family, &cursor, true, NULL, true)) {
-        if (tc_interrupted(h->streams->monitor)) {
-            for (size_t k = 0; k < (by_family ? 1 : f->family->count); k++)
-                h->rows[first + k].jacobian[0].upper = h->rows[first + k].jacobian[1].upper = INFINITY;
-            return;
-        }
-        for (size_t l = 0; l < f->batch->lanes; l++) {
-            double bound[2], enough = by_family ? h->rows[first].jacobian[1].upper : 0;
-            size_t member = f->batch->members[l];
-            tc_variation_upper(h->variation, family, l, enough, bound);
-            if (by_family) {
-                take_bound(h, first, member, bound);
-                continue;
-            }
-            take_bound(h, first + member, member, bound);
-            for (size_t k = 0; f->batch->weight[l] > 1 && k < f->family->count; k++) {
-                if (k != member && !is_named(f, k))
-                    take_bound(h, first + k, k, bound);
-            }
-        }
+    while (!stops && tc_streams_next(h->streams, family, &cursor, true, NULL, true)) {
+        batch_upper(h, family, first, by_family);
+        stops = f->alike ? tc_interrupted(monitor) : tc_stops_here(f->family, monitor);
+    }
+    if (!f->alike)
+        stops = tc_for_some(f->family, stops); /* a rank that knows no member has not looked */
+    if (stops) {
+        for (size_t k = 0; k < rows; k++)
+            h->rows[first + k].jacobian[0].upper = h->rows[first + k].jacobian[1].upper = INFINITY;
+        return;
     }
     for (int p = 0; by_family && !f->alike && p < 2; p++) {
         tc_largest_known(f->family, 0, &h->rows[first].jacobian[p].upper, &h->worst[p][first]);
@@ -516,16 +527,11 @@ static void share_objective_lower(hessians *h, size_t member, tc_bracket *bracke
 /* ---- rows ---- */
 
 static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_family, const tc_monitor *monitor) {
-    size_t worst = 0;
-    size_t end = h->family->known_end;
-    for (size_t begin = h->family->known_first; begin < end; begin += TC_LANES) {
+    size_t worst = 0, begin = h->family->known_first, end = h->family->known_end;
+    bool stops = false;
+    for (; begin < end && !stops; begin += TC_LANES) {
         tc_batch *batch = h->batch;
         batch->lanes = end - begin < TC_LANES ? end - begin : TC_LANES;
-        if (tc_interrupted(monitor)) {
-            for (size_t k = by_family ? 0 : begin; k < (by_family ? 1 : h->family->count); k++)
-                rows[k].objective.upper = INFINITY;
-            return;
-        }
         for (size_t l = 0; l < batch->lanes; l++)
             batch->members[l] = begin + l;
         tc_batch_load_data(batch);
@@ -541,6 +547,12 @@ static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_fam
                 worst = begin + l;
             }
         }
+        stops = tc_stops_here(h->family, monitor);
+    }
+    if (tc_for_some(h->family, stops)) { /* a rank that knows no member has not looked */
+        for (size_t k = by_family ? 0 : begin; k < (by_family ? 1 : h->family->count); k++)
+            rows[k].objective.upper = INFINITY;
+        return;
     }
     if (by_family) {
         tc_largest_known(h->family, 0, &rows[0].objective.upper, &worst);
