@@ -73,11 +73,15 @@ typedef struct tc_constancy {
     uint64_t varying;
 } tc_constancy;
 
+/* So many members of a family at most are shown of a point, unless all are wished. */
+enum { TC_FIRST_MEMBERS = 10 };
+
 typedef enum tc_point_origin { TC_POINT_NONE, TC_POINT_FOUND, TC_POINT_DECLARED } tc_point_origin;
 
 typedef struct tc_slater_facts {
     tc_point_origin origin;         /* FOUND also where the best point found has a margin <= 0 */
-    const double *point;            /* n coordinates, NULL for none */
+    double *point;                  /* n coordinates, NULL for none; on ranks: of known members and the first ones */
+    const double *widths;           /* of the first members' public boxes where a rank may not know them, else NULL */
     double margin;                  /* proved lower bound of min_j -g_j(point) of inequalities; INFINITY without */
     size_t worst;                   /* the constraint that decides the margin */
     bool declared;                  /* the file gives a public Slater point ... */

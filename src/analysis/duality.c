@@ -159,7 +159,7 @@ static void check_declared(tc_duality *d) {
 
 /* ---- the search ---- */
 
-static void take_point(tc_duality *d, const double *point, tc_point_origin origin) {
+static void take_point(tc_duality *d, double *point, tc_point_origin origin) {
     tc_slater_facts *facts = &d->analysis->slater_facts;
     facts->origin = origin;
     facts->point = point;
@@ -332,6 +332,34 @@ static void find_equalities(tc_duality *d) {
     d->refuted = true;
 }
 
+/* What is printed of the point: the first members of each family, whom the rank that prints may not know. */
+static void share_first_members(tc_duality *d) {
+    tc_slater_facts *facts = &d->analysis->slater_facts;
+    double *widths = NULL;
+    for (size_t f = 0; f < d->model->family_count; f++) {
+        const tc_family *family = &d->model->families[f];
+        if (!family->is_spread)
+            continue;
+        widths = widths != NULL ? widths : TC_NEW(d->arena, double, d->model->state_count + 1);
+        tc_mark mark = tc_arena_mark(d->arena);
+        double *own = TC_NEW(d->arena, double, 2 * family->dim);
+        for (size_t k = 0; k < TC_FIRST_MEMBERS && k < family->count; k++) {
+            for (size_t c = 0; c < family->dim && tc_is_known(family, k); c++) {
+                tc_interval range = tc_public_range(family, k, c);
+                own[c] = facts->point[tc_coord_of(family, k, c)];
+                own[family->dim + c] = range.hi - range.lo;
+            }
+            tc_from_member(family, k, own, 2 * family->dim * sizeof *own);
+            for (size_t c = 0; c < family->dim; c++) {
+                facts->point[tc_coord_of(family, k, c)] = own[c];
+                widths[tc_coord_of(family, k, c)] = own[family->dim + c];
+            }
+        }
+        tc_arena_rewind(d->arena, mark);
+    }
+    facts->widths = widths;
+}
+
 /* paper: Assumption 4 */
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, size_t threads, const tc_monitor *monitor) {
@@ -365,5 +393,7 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
     if (model->role != TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS && a->slater_facts.origin != TC_POINT_DECLARED)
         a->slater.verdict = TC_ELSEWHERE;
     summarise(&d);
+    if (a->slater_facts.point != NULL)
+        share_first_members(&d);
     tc_find_radius(&d, model->role != TC_ROLE_CLOUD && !skip_private);
 }

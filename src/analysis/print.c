@@ -5,6 +5,7 @@
 #include "analysis/steps.h"
 #include "base/text.h"
 #include "analysis/region.h"
+#include "model/spread.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -281,7 +282,7 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
 
 /* ---- text ---- */
 
-enum { SHOWN_ROWS = 24, SHOWN_AGENTS = 10, SHOWN_STATES = 8, FINDING_INDENT = 6, DIGITS = 7 };
+enum { SHOWN_ROWS = 24, SHOWN_AGENTS = TC_FIRST_MEMBERS, SHOWN_STATES = 8, FINDING_INDENT = 6, DIGITS = 7 };
 
 typedef struct analysis_text {
     tc_text_layout layout;
@@ -460,12 +461,17 @@ static void text_constants(analysis_text *p) {
 }
 
 /* Shows rounding of the search, below 1e-9 of the box, as zero. */
-static double shown_state(const tc_family *family, size_t member, size_t component, double value) {
-    tc_interval range = tc_public_range(family, member, component);
-    return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;
+static double shown_state(const tc_slater_facts *facts, const tc_family *family, size_t member, size_t component) {
+    size_t coord = tc_coord_of(family, member, component);
+    double value = facts->point[coord];
+    if (tc_is_known(family, member)) {
+        tc_interval range = tc_public_range(family, member, component);
+        return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;
+    }
+    return fabs(value) <= 1e-9 * facts->widths[coord] ? 0 : value;
 }
 
-static void text_point(analysis_text *p, const double *point) {
+static void text_point(analysis_text *p) {
     const tc_analysis *a = p->analysis;
     char number[32];
     size_t most = a->print_all_points ? SIZE_MAX : SHOWN_AGENTS, states = a->print_all_points ? SIZE_MAX : SHOWN_STATES;
@@ -478,8 +484,7 @@ static void text_point(analysis_text *p, const double *point) {
             tc_agent_name(&line, family, k);
             tc_buffer_puts(&line, " =");
             for (size_t c = 0; c < family->dim && c < states; c++)
-                tc_buffer_printf(&line, " %s",
-                                 tc_short_number(number, shown_state(family, k, c, point[tc_coord_of(family, k, c)])));
+                tc_buffer_printf(&line, " %s", tc_short_number(number, shown_state(&a->slater_facts, family, k, c)));
             cut = cut || family->dim > states;
             tc_buffer_puts(&line, family->dim > states ? " ..." : "");
             paragraph(p, 4, tc_buffer_text(&line));
@@ -533,7 +538,7 @@ static void text_slater(analysis_text *p) {
         paragraph(p, 2,
                   tc_arena_format(p->out->arena, "The declared public point has margin %s.",
                                   tc_shown(number, s->declared_margin, 0, DIGITS)));
-    text_point(p, s->point);
+    text_point(p);
 }
 
 static void text_radius(analysis_text *p) {

@@ -184,6 +184,19 @@ class Shapes(unittest.TestCase):
             with self.subTest(**parts):
                 self.same(26, "run", "p.tacit", "--seed", "1", "--rounds", "2", "--no-reference", "--json", "--full")
 
+    def test_the_point_that_a_first_rank_without_members_prints(self):
+        """The states of the first members, and their boxes, below which a state is shown as zero, come from the rank that has them."""
+        for parts in ({**BOXES, **CURVED_BY_DATA}, {**BOXES, "slater": "0.1 * cap", "constraint": "sum(home: 9 - p[1] - p[2]) <= 450000"}):
+            self.write(**parts)
+            for words in (("check", "p.tacit"), ("check", "p.tacit", "--json")):
+                with self.subTest(words=words, **parts):
+                    with self.alone(*words) as one:
+                        some = self.on_ranks(26, *words)
+                        output, _ = one.communicate(timeout=120)
+                    self.assertIn("rank 25 knows members", some.stderr)
+                    self.assertIn("rank 0 knows members 1 to 0", some.stderr)
+                    self.assertEqual((some.returncode, some.stdout), (one.returncode, output))
+
     def test_what_the_first_rank_writes_alone(self):
         """Cards, traces, reports and ledgers have numbers of all members: none may ask other ranks, which have ended."""
         for parts in (BOXES, RANGES):
