@@ -127,7 +127,7 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tc
 }
 
 tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message) {
-    return tc_problem_make(source, false, TC_SPREAD_NOTHING, problem, message);
+    return tc_problem_make(source, false, (tc_spread){.is_wished = false}, problem, message);
 }
 
 tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message) {

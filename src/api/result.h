@@ -21,8 +21,8 @@ struct tacit_problem {
     atomic_bool is_busy;
 };
 
-/* As tacit_problem_make. The text may come from standard input; path is then for messages only. spread: what of the
- * data ranks may share. */
+/* As tacit_problem_make. The text may come from standard input; path is then for messages only. spread: whether
+ * ranks may share data. */
 tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tc_spread spread, tacit_problem **problem,
                              char **message);
 

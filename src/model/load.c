@@ -112,7 +112,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     }
     tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES,
                         .no_files = request->no_files,
-                        .whole = request->spread == TC_SPREAD_NOTHING};
+                        .whole = !request->spread.is_wished};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};
     bool only_space = true;
@@ -127,9 +127,12 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
-    if (has_spread(made) && !tc_spreads(made)) {
+    const char *why = has_spread(made) ? tc_why_whole(made) : NULL;
+    if (why != NULL) {
         tc_load_request whole = *request;
-        whole.spread = TC_SPREAD_NOTHING;
+        whole.spread.is_wished = false;
+        if (request->spread.whole != NULL)
+            request->spread.whole(request->spread.context, why);
         return build(&whole, text, length, model);
     }
     tc_guard_unknown(made);

@@ -303,13 +303,16 @@ tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *mon
 tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
                          tc_buffer *messages, tc_model **model) TC_MUST_USE;
 
-/* All there is to say about loading. A table or matrix that is given takes the place of the file or of the `given` in
- * the declaration of its name: the file is not opened. What is given must be declared. */
-typedef enum tc_spread {
-    TC_SPREAD_NOTHING, /* every rank knows the data of all members */
-    TC_SPREAD_ALL
+/* Whether large families may be spread over ranks (spread.h); otherwise every rank knows the data of all members. Where
+ * they may and the problem does not allow it, `whole` hears why before all data are loaded; it may be NULL. */
+typedef struct tc_spread {
+    bool is_wished;
+    void (*whole)(void *context, const char *why);
+    void *context;
 } tc_spread;
 
+/* All there is to say about loading. A table or matrix that is given takes the place of the file or of the `given` in
+ * the declaration of its name: the file is not opened. What is given must be declared. */
 typedef struct tc_load_request {
     tc_arena *arena;
     const char *path;
@@ -319,9 +322,9 @@ typedef struct tc_load_request {
     const tc_monitor *monitor;
     tc_buffer *messages;
     tc_given given;
-    tc_spread spread; /* which families may be spread over ranks (spread.h) */
-    size_t nodes;     /* for tests: most nodes of the DAG; 0: the usual limit */
-    bool no_files;    /* for tests: small stand-ins instead of data files */
+    tc_spread spread;
+    size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
+    bool no_files; /* for tests: small stand-ins instead of data files */
 } tc_load_request;
 
 tc_status tc_model_load_request(const tc_load_request *request, tc_model **model) TC_MUST_USE;

@@ -83,9 +83,9 @@ void tc_copy_point(const tc_model *model, double *to, const double *from);
  * spread (whole.c). */
 const tc_model *tc_whole_model(tc_arena *arena, const tc_model *model);
 
-/* Whether a problem may be spread: otherwise it is loaded again, and every rank knows all data (spreads.c). */
+/* NULL: a problem may be spread. Otherwise why it is loaded again, and every rank knows all data (spreads.c). */
 enum { TC_MOST_SPREAD_ROWS = 512 };
-bool tc_spreads(const tc_model *model);
+const char *tc_why_whole(const tc_model *model);
 
 /* For tests: with TACIT_TEST_GUARD in the environment, a rank that reads what it does not know ends by a signal; where
  * it is "tell", each rank says first what it knows of spread families. */

@@ -112,6 +112,7 @@ class Shapes(unittest.TestCase):
         self.assertIn(one.returncode, codes, errors)
         self.assertTrue(timeless(some.stdout) == timeless(output))  # too long to show
         self.assertEqual("rank 1 knows members" in some.stderr, spread)
+        return some
 
     def all_ways(self, parts, ways=USUAL_WAYS, commands=("check", "plan"), spread=True, codes=(0,)):
         """Numbers of ranks take turns; seven start slowly. A plan is made as the last of the runs wants it: each run makes one too."""
@@ -265,12 +266,24 @@ class Shapes(unittest.TestCase):
                       ("forms",), ("plan",), codes=(0, 1))
 
     def test_what_stays_whole(self):
-        """docs/scale.md says why."""
-        for parts in ({"constraint": "(sum(home: p[1]) / 51000)^2 <= 9"}, {"more": "declare lipschitz objective home 4 + cap"},
-                      {"constraint": "sum(home: p[1]) + home[7].p[1] <= 200000", "box": "[0, cap]"}):
+        """docs/scale.md says why, and so does the first rank, once."""
+        for parts, why in (({"constraint": "(sum(home: p[1]) / 51000)^2 <= 9"}, "constraint c is not affine in sums"),
+                           ({"more": "declare lipschitz objective home 4 + cap"}, "the declared constants of home differ by member"),
+                           ({"constraint": "sum(home: p[1]) + home[7].p[1] <= 200000", "box": "[0, cap]"},
+                            "constraint c names home[7].p[1], and boxes of home differ by member")):
             with self.subTest(**parts):
                 self.write(**parts)
-                self.same(2, "check", "p.tacit", "--json", spread=False, codes=(0, 1))
+                some = self.same(2, "check", "p.tacit", "--json", spread=False, codes=(0, 1))
+                self.assertEqual(some.stderr.count("every rank loads the data of all agents"), 1, some.stderr)
+                self.assertIn(why, some.stderr)
+        for command in ("plan", "run"):
+            self.write(constraint="(sum(home: p[1]) / 51000)^2 <= 9")
+            self.assertIn(f"tacit {command}: every rank loads the data of all agents", self.on_ranks(2, command, "p.tacit").stderr)
+        self.write(more="\n".join(f"constraint r{j}: sum(home: p[1]) <= {300000 + j}" for j in range(512)))
+        with ranks.start(2, SPREAD, "check", "p.tacit", cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+            line = job.stderr.readline()  # long before the end
+            job.terminate()
+        self.assertIn("there are 513 constraints, more than 512", line)
 
 
 if __name__ == "__main__":

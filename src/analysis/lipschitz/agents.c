@@ -105,7 +105,7 @@ static tc_witness witness_of(jacobian_search *h, const tc_family *family, size_t
 }
 
 /* Of one member. Where one rank knows it, that rank finds the bounds, and gives them and the member's part of x to all:
- * there, what one agent's states do to its block depends on no other's (tc_spreads). */
+ * there, what one agent's states do to its block depends on no other's (tc_why_whole). */
 static void lower_of_member(jacobian_search *h, const tc_family *family, size_t member, double *x, double bound[2]) {
     size_t number = (size_t)(family - h->streams->model->families), dim = family->dim;
     if (tc_is_known(family, member)) {

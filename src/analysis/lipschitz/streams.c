@@ -544,7 +544,7 @@ static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink
             continue;
         bool carried = f->family->is_spread && !(grouped && x == NULL && f->alike);
         if (carried && pack == NULL)
-            tc_raise(s->arena, TC_INTERNAL); /* tc_spreads keeps such problems whole */
+            tc_raise(s->arena, TC_INTERNAL); /* tc_why_whole: such problems are whole */
         if (tc_interrupted(s->monitor))
             return false;
         if (carried)

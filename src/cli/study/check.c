@@ -27,7 +27,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "check");
     study.options.full = arguments->values[FULL].flag;
-    study.spread = study.options.full ? TC_SPREAD_NOTHING : TC_SPREAD_ALL;
+    study.is_spread = !study.options.full;
     study.options.threads = arguments->values[THREADS].given ? (size_t)arguments->values[THREADS].integer : 0;
     if (arguments->values[METHOD].given)
         study.options.method = arguments->values[METHOD].text;

@@ -101,7 +101,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "plan");
     tc_status status = read_options(cli, arguments, &promise);
-    study.spread = arguments->values[CERTIFICATE].given ? TC_SPREAD_NOTHING : TC_SPREAD_ALL;
+    study.is_spread = !arguments->values[CERTIFICATE].given;
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)

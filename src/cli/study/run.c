@@ -168,7 +168,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_hooks hooks = {.context = &study, .judged = tc_study_tell};
     tc_study_begin(&study, cli, "run");
     study.is_apart = values[SEEDS].given;
-    study.spread = study.is_apart ? TC_SPREAD_NOTHING : TC_SPREAD_ALL;
+    study.is_spread = !study.is_apart;
     tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);

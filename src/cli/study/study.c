@@ -89,13 +89,27 @@ static tc_status compare_problems(tc_study *study) {
                            : tc_cli_alike(study->cli, data, "other data", "give all ranks the same data files");
 }
 
+/* At once: where memory runs out next, this says why. */
+static void add_whole(void *context) {
+    const warning_line *of = context;
+    tc_buffer_printf(&of->study->cli->messages,
+                     "tacit %s: every rank loads the data of all agents, and needs as much memory as one process: %s\n",
+                     of->study->command, of->text);
+    tc_cli_tell(of->study->cli);
+}
+
+static void say_whole(void *context, const char *why) {
+    tc_study_guard(context, add_whole, &(warning_line){.study = context, .text = why});
+}
+
 static tc_status load_here(tc_study *study, const char *path) {
     char *message = NULL;
     bool is_input = tc_is_standard_input(path);
     tacit_source source = {
         .size = sizeof source, .path = is_input ? "<stdin>" : path, .interrupted = is_interrupted, .context = study};
     study->path = source.path;
-    tacit_status status = tc_problem_make(&source, is_input, study->spread, &study->problem, &message);
+    tc_spread spread = {.is_wished = study->is_spread, .whole = say_whole, .context = study};
+    tacit_status status = tc_problem_make(&source, is_input, spread, &study->problem, &message);
     if (study->problem != NULL)
         tc_arena_on_free(study->cli->arena, free_problem, study->problem);
     if (message != NULL)

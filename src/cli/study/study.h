@@ -18,7 +18,7 @@ typedef struct tc_study {
     tacit_problem *problem; /* freed with the cli's arena */
     tacit_options options;  /* progress, interrupts and warnings go to the terminal */
     tc_status failure;      /* of a callback */
-    tc_spread spread;       /* what of the data several ranks share */
+    bool is_spread;         /* several ranks share the data, where they can */
     bool is_apart;          /* of several ranks each makes whole runs, and has all data */
 } tc_study;
 

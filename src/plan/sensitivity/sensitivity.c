@@ -110,7 +110,7 @@ tc_view *tc_view_new(tc_sensitivity *s, bool everything, const size_t *agents, s
         const tc_family_stream *stream = &s->streams->families[f];
         bool wanted = (everything || f == any_of) && stream->derivatives->body_first_count > 0;
         if (wanted && stream->family->is_spread && !stream->alike)
-            tc_raise(s->arena, TC_INTERNAL); /* tc_spreads keeps such problems whole */
+            tc_raise(s->arena, TC_INTERNAL); /* tc_why_whole: such problems are whole */
         while (wanted && tc_streams_next(s->streams, f, &cursor, true, NULL, false)) {
             for (size_t l = 0; l < s->streams->families[f].batch->lanes; l++)
                 add_lane(s, f, l, f == any_of && !everything, view->share[f]);
