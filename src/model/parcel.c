@@ -10,10 +10,21 @@ void tc_put(tc_parcel *p, void *bytes, size_t count) {
     p->count += count;
 }
 
+/* Unpacks, and gives the bytes back; where pack has made room behind them, they stay as long as that. */
+static void unpack(tc_arena *arena, tc_mark before, char *bytes, tc_packing pack, void *context) {
+    tc_parcel p = {.bytes = bytes, .unpacks = true};
+    tc_mark packed = tc_arena_mark(arena);
+    pack(context, &p);
+    tc_mark now = tc_arena_mark(arena);
+    if (now.chunk == packed.chunk && now.used == packed.used)
+        tc_arena_rewind(arena, before);
+}
+
 /* The length goes first: it may differ between ranks. */
 void tc_carry(tc_arena *arena, const tc_family *family, tc_packing pack, void *context, bool begins) {
     tc_parcel p = {.bytes = NULL};
     uint64_t length[1];
+    tc_mark before = tc_arena_mark(arena);
     if (!family->is_spread || (begins && tc_ranks_mine() == 0))
         return;
     if (begins) {
@@ -23,6 +34,7 @@ void tc_carry(tc_arena *arena, const tc_family *family, tc_packing pack, void *c
     } else {
         pack(context, &p);
         length[0] = p.count;
+        before = tc_arena_mark(arena);
         p = (tc_parcel){.bytes = TC_NEW(arena, char, p.count + 1)};
         pack(context, &p);
         tc_ranks_chain_give(length, sizeof length);
@@ -32,7 +44,5 @@ void tc_carry(tc_arena *arena, const tc_family *family, tc_packing pack, void *c
             p.bytes = TC_NEW(arena, char, (size_t)length[0] + 1);
         tc_ranks_chain_end(p.bytes, (size_t)length[0]);
     }
-    p.count = 0;
-    p.unpacks = true;
-    pack(context, &p);
+    unpack(arena, before, p.bytes, pack, context);
 }
