@@ -60,8 +60,7 @@ class Told(unittest.TestCase):
             self.assertEqual(done.returncode, 0, lines[-3:] + done.stderr.splitlines()[-3:])
             _, stopped, _, wrong = lines[-2].split()
             self.assertEqual(wrong, "0", done.stderr[-2000:])
-            self.assertGreater(int(stopped), 10)
-            self.assertGreaterEqual(int(stopped), len(lines) - 5)  # told just before the end, it comes to its end
+            self.assertGreater(int(stopped), 100)  # the others heard of it when all was found, and came to their end
 
     def test_check(self):
         for teller, parts in ((3, USUAL), (0, CURVED), (1, EQUAL)):
