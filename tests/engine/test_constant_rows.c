@@ -1,5 +1,6 @@
 /* A constraint on which no state has an effect, such as a link that no route uses, costs nothing: with the same random
  * numbers a run has the bits of the problem without it, in one process and on a network, and its multiplier is 0. */
+/* labels: not-clang */
 #include "engine/cloud_halves.h"
 
 #define AGENTS                                                                                                         \
@@ -76,13 +77,14 @@ static void compare(planned *with, planned *without, size_t at, const half_wish 
 
 static void a_run_has_the_bits_of_the_problem_without_the_row(void **state) {
     (void)state;
+    size_t step = 8 / CASES(8); /* under sanitizers an eighth of the wishes, others for each row */
     for (size_t l = 0; l < sizeof LAST / sizeof *LAST; l++) {
         planned without = problem("", FIRST, "", LAST[l], "");
         for (size_t c = 0; c < sizeof CONSTANT / sizeof *CONSTANT; c++) {
             size_t at = c % 3;
             planned with = problem(at == 0 ? CONSTANT[c] : "", FIRST, at == 1 ? CONSTANT[c] : "", LAST[l],
                                    at == 2 ? CONSTANT[c] : "");
-            for (size_t w = 0; w < HALF_WISH_COUNT; w++)
+            for (size_t w = c % step; w < HALF_WISH_COUNT; w += step)
                 compare(&with, &without, at, &HALF_WISHES[w]);
             planned_end(&with);
         }
