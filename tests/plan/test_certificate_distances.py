@@ -110,6 +110,7 @@ class Distances(C.Folder):
         self.assertFalse(wrong, "\n".join(wrong))
         self.assertGreater(made, 12)
 
+    @C.of_the_verifier
     def test_forged_distances_are_refused_though_all_hashes_fit(self):
         for options in (GAUSSIAN, LAPLACE):
             for placement in ("outputs", "states"):

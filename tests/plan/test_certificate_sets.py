@@ -67,6 +67,7 @@ class PublicSets(C.Folder):
         self.assertFalse(wrong, "\n".join(wrong))
         self.assertLess(seed, 60)
 
+    @C.of_the_verifier
     def test_forged_sets_are_refused_though_all_hashes_fit(self):
         for options in (GAUSSIAN, LAPLACE):
             listed = json.loads(self.homes("  public set sum(p) <= 45\n", *options))

@@ -1,5 +1,5 @@
 /* The normal law against multiple precision. */
-/* labels: long */
+/* labels: long not-clang */
 #include "plan/account/account.h"
 #include "support/cmocka.h"
 #include "support/random.h"

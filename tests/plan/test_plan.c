@@ -1,3 +1,4 @@
+/* labels: not-clang */
 #include "plan/planned.h"
 
 #include "plan/account/account.h"
