@@ -48,4 +48,5 @@ if(TACIT_TESTS)
     set_tests_properties(python/${stem} PROPERTIES ENVIRONMENT "${python_environment}" WORKING_DIRECTORY
                                                    ${PROJECT_SOURCE_DIR})
   endforeach()
+  set_tests_properties(python/test_package PROPERTIES COST 1000) # builds wheels, one after another
 endif()

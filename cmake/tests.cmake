@@ -67,7 +67,7 @@ if(TARGET tacit_command)
   endforeach()
   tacit_mutant(journal_in_the_clear) # tests/serve/test_postgres.py
 endif()
-if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, and they are the same there
+if(TARGET tacit_command AND TACIT_MUTANTS AND NOT TACIT_SANITIZE) # verdicts are what is tested, and they are the same there
   foreach(name words_shared one_sided odd_negates_even neighbours_share rounds_negate tails_cut key_fixed laplace_in_l2
           agent_forgets_rounds distances_half sets_not_enforced sets_counted_once last_noise_halved last_noise_forgotten
           last_bounds_ignored last_bounds_clamped last_bounds_near last_entries_share sources_shared)
@@ -100,6 +100,7 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, a
   tacit_mutant_of_test(serve/test_key memory_in_the_clear)
   tacit_mutant(average_of_some_rounds WRAP tc_agent_lacks_rounds)
   tacit_script_test(audit/mutants ${tests}/audit/mutants.py)
+  set_tests_properties(audit/mutants PROPERTIES COST 1000) # the longest
 endif()
 
 if(TARGET tacit_command)
@@ -173,7 +174,7 @@ if(TARGET tacit_command)
   foreach(name disk floods gateway hostile kill late lost_answers protocol restore rivals same_bits serve signals)
     tacit_script_test(serve/test_${name}_on_three_loops ${tests}/serve/test_${name}.py)
     set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY ENVIRONMENT TACIT_SERVE_THREADS=3)
-    set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY LABELS long)
+    set_property(TEST serve/test_${name}_on_three_loops APPEND PROPERTY LABELS long not-clang)
   endforeach()
 endif()
 
@@ -198,7 +199,7 @@ foreach(name api_test_failing_api api_test_failing_api_long)
 endforeach()
 
 # Runs that are spread over ranks, where there is MPI: tests/ranks.
-if(TACIT_MPI)
+if(TACIT_MPI AND TACIT_MUTANTS)
   add_executable(ranks_interface tests/ranks/interface.c src/base/ranks/mpi.c)
   tacit_compile(ranks_interface)
   target_link_libraries(ranks_interface PRIVATE tc_base PkgConfig::mpi)
