@@ -1,4 +1,4 @@
-/* labels: threads */
+/* labels: not-clang threads */
 /* The program around the library: its callbacks fail, call back and interrupt; it has threads, forks, and keeps results
  * and problems for long. */
 #include "api/commands.h"

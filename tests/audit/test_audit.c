@@ -1,5 +1,6 @@
 /* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
  * with a probability below 1e-6 (the audit's confidence) each. */
+/* labels: not-clang */
 #include "audit/audited.h"
 #include "audit/inside.h"
 #include "support/cmocka.h"

@@ -1,4 +1,5 @@
 """What the documents say: links lead somewhere, every proof is in the index, figures are what `tacit plan` prints."""
+# labels: not-clang
 import json
 import os
 import pathlib

@@ -1,4 +1,5 @@
 """`--feasible always` at the command: plans, runs and refusals."""
+# labels: not-clang
 import json
 import os
 import pathlib

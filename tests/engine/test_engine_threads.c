@@ -1,5 +1,5 @@
 /* The same bits on any number of threads, and from both drivers. */
-/* labels: long not-asan */
+/* labels: long not-asan not-clang */
 #include "engine/runs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

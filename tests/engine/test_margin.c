@@ -1,7 +1,7 @@
 /* What released data show of the constraints at the answer, and margins that keep them. Seeds are fixed. With others,
  * the promised probabilities would fail for less than one choice in 10^4. How many runs violate without a margin, and
  * how many are shown with one, is only expected. */
-/* labels: not-asan */
+/* labels: not-asan not-clang */
 #include "engine/method_runs.h"
 
 #include "engine/tacit/controller_inside.h"

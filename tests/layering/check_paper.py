@@ -6,6 +6,7 @@ A row with code names its files, symbols and tests in the form `FILE`: `NAME`, `
 - Each tag of src/ has a row that names its file. Each name of such a row is a tag in one of its files.
 - Each numbered or labelled item of the paper has one row.
 """
+# labels: once
 import os
 import pathlib
 import re

@@ -1,4 +1,5 @@
 """Problems made of objects: what they print, what they refuse, and that an error points at its line of Python."""
+# labels: not-clang
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Cards for notebooks: they say what the results say, escape all that users wrote, and never raise."""
+# labels: once
 
 import html
 import html.parser

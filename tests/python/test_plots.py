@@ -1,4 +1,5 @@
 """Figures: what is drawn is what the results have, labels say what it is, and nothing else is touched."""
+# labels: once
 
 import itertools
 import math

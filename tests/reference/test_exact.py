@@ -2,6 +2,7 @@
 independently and exactly, in rational numbers (Lemke's method). Compared are the least-norm states and multipliers.
 
 All data are sums of few powers of two, so that constraints which repeat each other do so exactly."""
+# labels: not-clang
 
 import json
 import os

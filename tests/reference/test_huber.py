@@ -1,6 +1,7 @@
 """Reference solutions of problems with huber(u, d), for d from 1 to 1e-8, against solutions that are known before the
 problem is: a point is drawn, and linear terms are chosen so that the point is the only solution. Far from the bend of
 huber its curvature is 0, and near it the curvature is large: Newton's method alone does not find its way."""
+# labels: not-clang
 import json
 import os
 import random

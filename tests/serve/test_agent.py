@@ -1,4 +1,5 @@
 """`tacit agent` with the real cloud: stopped, killed, refused, several in one process; and what it says."""
+# labels: not-clang
 import os
 import pathlib
 import random

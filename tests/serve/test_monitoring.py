@@ -1,5 +1,6 @@
 """What is shipped for monitors: alerts that fire when they should and only then, by Prometheus' own tool, and a dashboard. Both
 are about metrics that a cloud has."""
+# labels: once
 import json
 import os
 import pathlib
