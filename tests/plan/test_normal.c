@@ -1,5 +1,5 @@
 /* The normal law against multiple precision. */
-/* labels: long not-clang */
+/* labels: long */
 #include "plan/account/account.h"
 #include "support/cmocka.h"
 #include "support/random.h"

@@ -1,4 +1,3 @@
-/* labels: not-clang */
 #include "plan/planned.h"
 
 #include "plan/account/account.h"
