@@ -307,7 +307,8 @@ class Cloud:
         early, grew = self.k <= 0.75 * self.facts.rounds, False
         if early:
             wish = math.sqrt(sure) / X * (3 if climbs else 0.3 if settled else 1)
-            if energy < 25 * np.sum(noise) and self.is_over(row_variance):
+            fits = sure > 0 and wish <= 2 * om
+            if not fits and energy < 25 * np.sum(noise) and self.is_over(row_variance):
                 wish = max(wish, min(om * (16 if om < 100 * self.least_weight else 4), self.facts.radius / X))
             if wish > 2 * om:
                 grew = True

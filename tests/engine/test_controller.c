@@ -155,7 +155,8 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     bool climb = all > 2 * p->last;
     bool settled = all < 1.2 * p->last && p->last < 1.2 * all && !over;
     double wanted = sqrt(certain) / p->length * (climb ? 3 : settled ? 0.3 : 1);
-    if (early && k >= 0.05 * p->rounds && all < hidden && excess > sqrt(2.25 + 2 * log(noisy))) {
+    bool fits = certain > 0 && wanted <= 2 * p->omega;
+    if (early && !fits && k >= 0.05 * p->rounds && all < hidden && excess > sqrt(2.25 + 2 * log(noisy))) {
         double factor = p->omega < 100 * p->least_omega ? 16 : 4;
         *(factor == 4 ? &p->by_4 : &p->by_16) += factor * p->omega > wanted;
         wanted = fmax(wanted, fmin(factor * p->omega, p->radius / p->length));

@@ -294,7 +294,7 @@ class Slices(unittest.TestCase):
                             "constraint c: sum(home: p) <= 300000\n")
         code = ("import resource, subprocess, sys\n"
                 "status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+                "print('', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, '')\n"  # mpirun may join lines of ranks
                 "sys.exit(status)\n")
         most = {}
         for count in (1, 4):

@@ -270,9 +270,10 @@ static bool is_over(const tc_controller *controller) {
     return noisy > 0 && most > sqrt(OVER_GUARD * OVER_GUARD + 2 * log(noisy));
 }
 
-/* The factor by which omega is too small at least; 1 where nothing tells so. */
-static double missing_of(const tc_controller *controller, const mu_sizes *found) {
-    if (!(found->all < OVER_HIDDEN * OVER_HIDDEN * found->noise) || !is_over(controller))
+/* The factor by which omega is too small at least; 1 where nothing tells so. Where the mean of mu is known and fits
+ * omega, a row over its limit only shows that mu has a way to go. */
+static double missing_of(const tc_controller *controller, const mu_sizes *found, bool fits) {
+    if (fits || !(found->all < OVER_HIDDEN * OVER_HIDDEN * found->noise) || !is_over(controller))
         return 1;
     return controller->state.omega < OVER_FAR * controller->least_omega ? IDLE_FALL : OVER_RISE;
 }
@@ -295,7 +296,8 @@ static bool move_omega(tc_controller *controller, const mu_sizes *found, bool ri
     bool settled = has_settled(controller, found);
     double share = rises ? RISE_AHEAD : settled ? SETTLED_PART : 1;
     double wanted = sqrt(found->certain) / controller->X * share;
-    double missing = missing_of(controller, found);
+    bool fits = found->certain > 0 && wanted <= TOO_SMALL * state->omega;
+    double missing = missing_of(controller, found, fits);
     double balanced = sqrt(found->all) / controller->X * SETTLED_PART;
     if (missing > 1) /* no multiplier is larger than R' */
         wanted = fmax(wanted, fmin(missing * state->omega, controller->R / controller->X));
