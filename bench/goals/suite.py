@@ -11,6 +11,9 @@ For every problem, medians of the errors in x and mu over 9 seeds:
                 g(x + w) <= 0 (with forms: g of the forms + w), w the average of the noise of all rounds with equal
                 weights. No method that has to learn g at its result from what is released can expect less.
 
+Medians of 9 seeds are themselves uncertain, and the least of six of them is too small by chance. So a problem that seems to be
+lost to hindsight is run once more, by both, with 45 seeds: for information, the goal is about 9.
+
 Errors below 1e-4 of the length of the box (in mu: of the size of mu) count as that: they are as good as none. Fails where
 a goal is missed. The method's rules and constants were chosen on SEED 1, the default, to 4, with an eye on single problems
 of 5 and 6; nothing was chosen on 7 and 8. --quick: one problem of each kind, 5 seeds, no ablations."""
@@ -32,6 +35,7 @@ STEPS = (0.001, 0.01, 0.1, 1, 10, 100)
 DEFAULT = 0.01
 DRAWS = 25
 LEAST = 1e-4
+MORE_SEEDS = 45
 HINDSIGHT_LIMIT, MEDIAN_LIMIT, KIND_LIMIT = 1.1, 1.6, 4
 
 
@@ -110,15 +114,26 @@ def oracle(tacit, problem, folder, path, mechanism):
 
 # ---- one problem ---------------------------------------------------------------------------------------------------
 
+def both(tacit, problem, path, mechanism, seeds):
+    """The errors of the method tacit, and of the published scheme by step."""
+    promise = ["--calibration", "published"] if problem.unit == "ensemble" else []
+    return run(tacit, path, mechanism, seeds, "--method", "tacit"), {
+        step: run(tacit, path, mechanism, seeds, "--method", "published", "--gamma-bar", step, *promise) for step in STEPS}
+
+
+def again(tacit, problem, mechanism):
+    """x over hindsight with more seeds."""
+    with tempfile.TemporaryDirectory() as folder:
+        own, old = both(tacit, problem, write(problem, folder), mechanism, MORE_SEEDS)
+    return own[0] / min(e[0] for e in old.values())
+
+
 def judge(job):
     tacit, problem, mechanism, seeds = job
     with tempfile.TemporaryDirectory() as folder:
         path = write(problem, folder)
         limit, size = oracle(tacit, problem, folder, path, mechanism)
-        own = run(tacit, path, mechanism, seeds, "--method", "tacit")
-        promise = ["--calibration", "published"] if problem.unit == "ensemble" else []
-        old = {step: run(tacit, path, mechanism, seeds, "--method", "published", "--gamma-bar", step, *promise)
-               for step in STEPS}
+        own, old = both(tacit, problem, path, mechanism, seeds)
     least = LEAST * problem.length, LEAST * max(size, 1e-6)
     clip = lambda pair: tuple(max(v, low) for v, low in zip(pair, least))
     return {"name": problem.name, "kind": problem.kind, "mechanism": mechanism, "tacit": clip(own), "oracle": clip(limit),
@@ -139,7 +154,7 @@ def table(found):
     print("medians (largest)")
 
 
-def goals(found):
+def goals(tacit, made, found):
     good = True
 
     def goal(what, value, limit):
@@ -151,7 +166,8 @@ def goals(found):
     lost = [f for f in found if f["tacit"][0] > HINDSIGHT_LIMIT * f["hindsight"][0]]
     for f in lost:
         print(f"  {f['name']}, {f['mechanism']}: x {f['tacit'][0]:.3g}, hindsight {f['hindsight'][0]:.3g}, "
-              f"oracle {f['oracle'][0]:.3g}")
+              f"oracle {f['oracle'][0]:.3g}; with {MORE_SEEDS} seeds "
+              f"{again(tacit, next(p for p in made if p.name == f['name']), f['mechanism']):.2f} times hindsight")
     goal("problems worse than the published scheme in hindsight by more than 10 % in x", len(lost), 0)
     ratio = {kind: statistics.median(f["tacit"][0] / f["oracle"][0] for f in found if f["kind"] == kind)
              for kind in kinds.KINDS}
@@ -187,7 +203,7 @@ def main():
             print(f"{len(found):4d} of {len(jobs)}, {time.monotonic() - began:4.0f} s  {result['name']:14s} "
                   f"{result['mechanism']:9s} {numbers}", flush=True)
     table(found)
-    good = goals(found)
+    good = goals(tacit, made, found)
     good = (quick or ablations(tacit, made)) and good
     return 0 if good else 1
 
