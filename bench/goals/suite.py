@@ -125,7 +125,8 @@ def again(tacit, problem, mechanism):
     """x over hindsight with more seeds."""
     with tempfile.TemporaryDirectory() as folder:
         own, old = both(tacit, problem, write(problem, folder), mechanism, MORE_SEEDS)
-    return own[0] / min(e[0] for e in old.values())
+    least = LEAST * problem.length
+    return max(own[0], least) / max(min(e[0] for e in old.values()), least)
 
 
 def judge(job):

@@ -10,7 +10,8 @@ void tc_put(tc_parcel *p, void *bytes, size_t count) {
     p->count += count;
 }
 
-/* Unpacks, and gives the bytes back; where pack has made room behind them, they stay as long as that. */
+/* Unpacks, and gives the bytes back; where pack has made room behind them, they stay as long as that. Room that pack
+ * makes before must be made when it counts: the bytes are taken after that. */
 static void unpack(tc_arena *arena, tc_mark before, char *bytes, tc_packing pack, void *context) {
     tc_parcel p = {.bytes = bytes, .unpacks = true};
     tc_mark packed = tc_arena_mark(arena);

@@ -1,8 +1,10 @@
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <tacit/tacit.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -379,6 +381,47 @@ static int stop_at_once(void *context) {
     return 1;
 }
 
+static size_t looks, last_look;
+static int stop_at_last_look(void *context) {
+    (void)context;
+    return ++looks >= last_look;
+}
+
+/* Told to stop at every look that a check has, with bodies that have a flaw or are convex only together. What was not
+ * judged is not proved, and nothing is said to be wrong with it. */
+static void a_check_can_be_interrupted_at_every_look(void **state) {
+    (void)state;
+    static const char *const terms[] = {"sum(home: sqrt(p + 0.001 * i - 0.02)) <= 50",
+                                        "sum(home: i * p^2) + sum(home: (20 - i) * p^2) <= 50000"};
+    for (size_t t = 0; t < 2; t++) {
+        char text[400];
+        (void)snprintf(
+            text, sizeof text,
+            "agents home[i in 1..40] { state p in [0, 1]; private minimize (p - i / 40)^2; slater p = 0.1; gap 2 }\n"
+            "constraint c: %s\n",
+            terms[t]);
+        tacit_problem *problem = problem_of(text);
+        bool was_told = true;
+        for (last_look = 1; was_told; last_look++) {
+            AT_CASE(last_look);
+            tacit_options options;
+            tacit_result *checked;
+            tacit_options_default(&options, sizeof options);
+            options.interrupted = stop_at_last_look;
+            options.threads = 1;
+            looks = 0;
+            assert_int_equal(tacit_check(problem, &options, &checked, NULL), TACIT_OK);
+            was_told = looks >= last_look;
+            if (t == 1)
+                assert_null(strstr(tacit_result_text(checked), "concave where a convex"));
+            assert_true(was_told || (tacit_result_holds(checked) == 1) == (t == 1));
+            tacit_result_free(checked);
+        }
+        assert_true(last_look > 5);
+        tacit_problem_free(problem);
+    }
+}
+
 static void an_interrupted_solve_is_an_outcome(void **state) {
     (void)state;
     tacit_problem *problem = problem_of(two_agents);
@@ -489,6 +532,7 @@ int main(void) {
         cmocka_unit_test(nothing_in_the_place_of_something_is_bad_usage),
         cmocka_unit_test(a_result_of_another_kind_has_no_such_facts),
         cmocka_unit_test(structs_of_other_sizes),
+        cmocka_unit_test(a_check_can_be_interrupted_at_every_look),
         cmocka_unit_test(an_interrupted_solve_is_an_outcome),
         cmocka_unit_test(no_callback_comes_after_one_that_failed),
         cmocka_unit_test(a_problem_in_use_is_busy),

@@ -113,7 +113,7 @@ typedef struct plain {
     double omega, least_omega, beta, vy, last, origin, epoch, next, count;
     double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS], held[ROWS];
     double step, regularization;
-    unsigned by_4, by_16; /* see grown */
+    unsigned by_4, by_16, capped, fitted; /* see grown */
     double price[INPUTS], curvature[INPUTS], reach[INPUTS], bend[INPUTS], bend_noise[INPUTS];
 } plain;
 
@@ -156,9 +156,12 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     bool settled = all < 1.2 * p->last && p->last < 1.2 * all && !over;
     double wanted = sqrt(certain) / p->length * (climb ? 3 : settled ? 0.3 : 1);
     bool fits = certain > 0 && wanted <= 2 * p->omega;
-    if (early && !fits && k >= 0.05 * p->rounds && all < hidden && excess > sqrt(2.25 + 2 * log(noisy))) {
+    bool calls = early && k >= 0.05 * p->rounds && all < hidden && excess > sqrt(2.25 + 2 * log(noisy));
+    p->fitted += calls && fits;
+    if (calls && !fits) {
         double factor = p->omega < 100 * p->least_omega ? 16 : 4;
         *(factor == 4 ? &p->by_4 : &p->by_16) += factor * p->omega > wanted;
+        p->capped += factor * p->omega > p->radius / p->length;
         wanted = fmax(wanted, fmin(factor * p->omega, p->radius / p->length));
     }
     if (early && wanted > 2 * p->omega) {
@@ -368,8 +371,8 @@ static void compare(flight *f, const plain *p, uint64_t k, tc_answer_scalars sca
     }
 }
 
-typedef struct grown { /* how often a row that is over its limit made omega grow by 4 and by 16 */
-    unsigned by_4, by_16;
+typedef struct grown { /* how often a row that is over its limit made omega grow by 4 and by 16; or only to R'/X; or, */
+    unsigned by_4, by_16, capped, fitted; /* since omega fits a mean of mu that is known, not at all */
 } grown;
 
 /* follows: --margin auto, whose margins are tested elsewhere and taken as they are. */
@@ -420,7 +423,7 @@ static grown run_beside_formulas(double noise, double radius, double margin, dou
         compare(&f, &p, k, scalars);
     }
     crowd_free(&f.crowd);
-    return (grown){p.by_4, p.by_16};
+    return (grown){p.by_4, p.by_16, p.capped, p.fitted};
 }
 
 static void rounds_are_those_of_the_formulas(void **state) {
@@ -435,9 +438,11 @@ static void omega_grows_where_a_row_is_over_its_limit_and_noise_hides_the_multip
     (void)state;
     grown at_once = run_beside_formulas(0.1, 40, 0, 0.5, false),
           after_falls = run_beside_formulas(0.1, 40, 0, -0.7, false);
+    grown known = run_beside_formulas(0.01, 10, 0, 0, false);
     grown without_noise = run_beside_formulas(0, 40, 0, 0.5, false);
     assert_true(at_once.by_4 > 0 && at_once.by_16 == 0);
     assert_true(after_falls.by_16 > 0);
+    assert_true(at_once.capped > 0 && known.fitted > 0);
     assert_true(without_noise.by_4 == 0 && without_noise.by_16 == 0);
 }
 

@@ -380,6 +380,11 @@ static bool only_adds(constraint_judge *c, const tc_addend *addends, size_t coun
     return true;
 }
 
+static void leave_unjudged(constraint_judge *c, const tc_constraint *constraint) {
+    tc_find(c->prover->arena, c->assumption, &c->prover->model->source, TC_UNPROVED, constraint->span,
+            "Constraint %s was not judged: interrupted.", constraint->name);
+}
+
 /* Sums over one family that do not fit alone are judged together, member by member. Reports what fails. */
 static bool judge_combined(constraint_judge *c, const tc_constraint *constraint, const char *whose) {
     const tc_model *model = c->prover->model;
@@ -410,7 +415,9 @@ static bool judge_combined(constraint_judge *c, const tc_constraint *constraint,
         judge->strict = false;
         if (v.convex)
             continue;
-        if (v.flaw.node != TC_NO_EXPR)
+        if (v.interrupted)
+            leave_unjudged(c, constraint);
+        else if (v.flaw.node != TC_NO_EXPR)
             report_flaw(c->prover, c->assumption, whose, body, &v.flaw, constraint->span, !v.whole);
         else
             report_curvature(c->prover, c->assumption, whose, body, constraint->span, refutable, false);
@@ -444,8 +451,11 @@ static bool bodies_are_smooth(constraint_judge *c, const tc_cone *cone, const tc
         /* judge the body again, so that the enclosures of the report are its own */
         tc_cone body = tc_cone_of(c->prover, model->sums[n->u.index].body);
         member_verdict v = judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
-        report_flaw(c->prover, c->assumption, whose, body.root, &v.flaw, constraint->span,
-                    !v.whole || model->families[model->sums[n->u.index].family].count == 1);
+        if (v.interrupted)
+            leave_unjudged(c, constraint);
+        else
+            report_flaw(c->prover, c->assumption, whose, body.root, &v.flaw, constraint->span,
+                        !v.whole || model->families[model->sums[n->u.index].family].count == 1);
         return false;
     }
     return true;
@@ -490,8 +500,7 @@ void tc_judge_constraints(tc_prover *p, const tc_derivatives *derivatives, tc_in
     for (size_t j = 0; j < model->constraint_count; j++) {
         tc_progress(monitor, "convexity of the constraints", 0.5 + 0.5 * (double)j / (double)model->constraint_count);
         if (tc_interrupted(monitor)) {
-            tc_find(p->arena, assumption, &model->source, TC_UNPROVED, model->constraints[j].span,
-                    "Constraint %s was not judged: interrupted.", model->constraints[j].name);
+            leave_unjudged(&c, &model->constraints[j]);
             return;
         }
         judge_constraint(&c, &model->constraints[j]);

@@ -264,7 +264,7 @@ static bool is_over(const tc_controller *controller) {
     for (size_t j = 0; j < controller->rows.count; j++) {
         if (!(controller->rows.noise[j] > 0))
             continue;
-        noisy++;
+        noisy += controller->constraints[j].is_equality ? 2 : 1; /* an equality can be off on two sides */
         most = fmax(most, excess_of(controller, j) / deviation_of(controller, j));
     }
     return noisy > 0 && most > sqrt(OVER_GUARD * OVER_GUARD + 2 * log(noisy));
