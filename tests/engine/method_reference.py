@@ -346,8 +346,7 @@ class Cloud:
         if self.facts.hides_every_round or self.k < 0.05 * self.facts.rounds or not np.any(noisy):
             return False
         over = np.where(self.facts.equal, np.abs(self.epoch_held), self.epoch_held)
-        return np.max(over[noisy] / np.sqrt(row_variance[noisy] / self.count)) > math.sqrt(
-            2.25 + 2 * math.log(np.sum(noisy) + np.sum(noisy & self.facts.equal)))
+        return np.max(over[noisy] / np.sqrt(row_variance[noisy] / self.count)) > math.sqrt(2.25 + 2 * math.log(np.sum(noisy)))
 
     def multipliers(self):
         return self.mu / self.facts.row_scale

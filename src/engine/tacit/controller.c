@@ -254,7 +254,8 @@ static bool has_settled(const tc_controller *controller, const mu_sizes *found) 
 }
 
 /* A noisy row is over its limit, more clearly than the largest of m independent deviations would make it seem: one of m
- * standard normal numbers exceeds sqrt(z^2 + 2 log m) about as rarely as a single one exceeds z. Without noise there is
+ * standard normal numbers exceeds sqrt(z^2 + 2 log m) about as rarely as a single one exceeds z (an equality, which has
+ * two sides, twice as often). Without noise there is
  * nothing to tell apart, and in units whose noise grows with the rounds mu climbs to the end. */
 static bool is_over(const tc_controller *controller) {
     const tc_controller_state *state = &controller->state;
@@ -264,7 +265,7 @@ static bool is_over(const tc_controller *controller) {
     for (size_t j = 0; j < controller->rows.count; j++) {
         if (!(controller->rows.noise[j] > 0))
             continue;
-        noisy += controller->constraints[j].is_equality ? 2 : 1; /* an equality can be off on two sides */
+        noisy++;
         most = fmax(most, excess_of(controller, j) / deviation_of(controller, j));
     }
     return noisy > 0 && most > sqrt(OVER_GUARD * OVER_GUARD + 2 * log(noisy));
