@@ -1,5 +1,7 @@
 """One rank is told to stop at a moment of check, plan or run, for every moment: all ranks leave together. Of one family some ranks know
-nothing, since there are more ranks than blocks; they must not go on to a meeting that the others have left out."""
+nothing, since there are more ranks than blocks; they must not go on to a meeting that the others have left out.
+
+With TACIT_LONG=1 all problems by all commands."""
 # labels: long once
 import os
 import pathlib
@@ -38,6 +40,10 @@ RANGES = {"unit": "data", "term": "p[1] + p[2]", "objective": "weight * sumsq(p 
           "constraint d: sum(home: p[1]) <= 30000"}
 
 
+def some(*cases):
+    return cases if os.environ.get("TACIT_LONG") else cases[:1]
+
+
 class Told(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -63,15 +69,15 @@ class Told(unittest.TestCase):
             self.assertGreater(int(stopped), 100)  # the others heard of it when all was found, and came to their end
 
     def test_check(self):
-        for teller, parts in ((3, USUAL), (0, CURVED), (1, EQUAL)):
+        for teller, parts in some((3, USUAL), (0, CURVED), (1, EQUAL)):
             self.stops(teller, "check", "p.tacit", **parts)
 
     def test_plan(self):
-        for teller, parts in ((3, USUAL), (0, CURVED), (1, EQUAL), (2, RANGES)):
+        for teller, parts in some((0, CURVED), (2, RANGES), (3, USUAL), (1, EQUAL)):
             self.stops(teller, "plan", "p.tacit", **parts)
 
     def test_run(self):
-        for teller, parts in ((2, USUAL), (1, RANGES)):
+        for teller, parts in some((1, RANGES), (2, USUAL)):
             self.stops(teller, "run", "p.tacit", "--seed", "1", "--no-reference", **parts)
 
 
