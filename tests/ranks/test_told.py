@@ -1,7 +1,7 @@
 """One rank is told to stop at a moment of check, plan or run, for every moment: all ranks leave together. Of one family some ranks know
 nothing, since there are more ranks than blocks; they must not go on to a meeting that the others have left out.
 
-With TACIT_LONG=1 all problems by all commands."""
+With TACIT_LONG=1 all problems by all commands, and all moments: told.c."""
 # labels: long once
 import os
 import pathlib
@@ -66,7 +66,7 @@ class Told(unittest.TestCase):
             self.assertEqual(done.returncode, 0, lines[-3:] + done.stderr.splitlines()[-3:])
             _, stopped, _, wrong = lines[-2].split()
             self.assertEqual(wrong, "0", done.stderr[-2000:])
-            self.assertGreater(int(stopped), 100)  # the others heard of it when all was found, and came to their end
+            self.assertGreater(int(stopped), 40)  # the others heard of it when all was found, and came to their end
 
     def test_check(self):
         for teller, parts in some((3, USUAL), (0, CURVED), (1, EQUAL)):
