@@ -179,7 +179,7 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
 #define IDLE_FALL 16.0    /* then omega and multipliers are divided by this */
 #define STILL 1.2         /* |mean|^2 is that of the epoch before but for this factor, and no row is over its limit: */
 #define SETTLED_PART 0.3  /* then omega goes to this part of |mean|/X */
-#define OVER_GUARD 1.5    /* a row is seen to be over its limit where its mean is by more than so many deviations, */
+#define OVER_GUARD 1.5    /* a single row is seen to be over its limit where its mean is by so many deviations, */
 #define OVER_FROM 0.05    /* from this part of all rounds on. If the mean of mu then is */
 #define OVER_HIDDEN 5.0   /* less than so many deviations of its noise, mu is too small: */
 #define OVER_RISE 4.0     /* omega is multiplied by this, */
@@ -255,8 +255,8 @@ static bool has_settled(const tc_controller *controller, const mu_sizes *found) 
 
 /* A noisy row is over its limit, more clearly than the largest of m independent deviations would make it seem: one of m
  * standard normal numbers exceeds sqrt(z^2 + 2 log m) about as rarely as a single one exceeds z (an equality, which has
- * two sides, twice as often). Without noise there is
- * nothing to tell apart, and in units whose noise grows with the rounds mu climbs to the end. */
+ * two sides, twice as often). Without noise there is nothing to tell apart, and in units whose noise grows with the
+ * rounds mu climbs to the end. */
 static bool is_over(const tc_controller *controller) {
     const tc_controller_state *state = &controller->state;
     double noisy = 0, most = -INFINITY;
