@@ -126,7 +126,7 @@ class Comparison:
             "p": furthest(p, self.state("p", at), prices),
             "x": furthest(self.run.x, self.state("x", at), self.width),
             "answer x": furthest(self.run.average, self.state("answer_x", at), self.width),
-            "answer mu": furthest(cloud.average, at["answer_mu"], unit),
+            "answer mu": furthest(cloud.answer(), at["answer_mu"], unit),
         }
         return self.worst(found)
 
@@ -139,7 +139,7 @@ class Comparison:
             "mu": furthest(mu, at["mu"], unit),
             "x": furthest(moved, self.state("x", at), self.width),
             "answer x": furthest(moved, self.state("answer_x", at), self.width),
-            "answer mu": furthest(self.run.cloud.average, at["answer_mu"], unit),
+            "answer mu": furthest(self.run.cloud.answer(), at["answer_mu"], unit),
         }
         return self.worst(found)
 

@@ -57,6 +57,24 @@ def box_length_of(problem):
     return np.linalg.norm((problem.upper - problem.lower) / scales_of(problem)) / 6
 
 
+def multiples_of(problem):
+    """Groups of rows that are multiples of one function, with their factors: seen by values at a dozen points. Inequalities
+    have factors of one sign."""
+    random = np.random.default_rng(5)
+    points = random.uniform(problem.lower, problem.upper, (12, problem.n))
+    values = np.array([problem.constraints(x) for x in points]).T
+    groups, left = [], list(range(len(values)))
+    while left:
+        first = left[0]
+        factor = {j: values[j] @ values[first] / (values[first] @ values[first]) for j in left}
+        alike = [j for j in left if problem.equal[j] == problem.equal[first] and (problem.equal[j] or factor[j] > 0)
+                 and np.allclose(values[j], factor[j] * values[first], rtol=1e-7, atol=1e-9 * np.max(np.abs(values[j])))]
+        left = [j for j in left if j not in alike]
+        if len(alike) > 1:
+            groups.append((alike, np.array([factor[j] for j in alike])))
+    return groups
+
+
 def onto_multipliers(v, radius, equal):
     """The nearest point of { |mu|_1 <= radius, mu_j >= 0 but of equalities }."""
     return np.where(equal, np.sign(v), 1) * onto_simplex_below(np.where(equal, np.abs(v), v), radius)
@@ -138,6 +156,7 @@ class Cloud:
         self.energy_before = 0.0
         self.begin_epoch()
         self.columns = None
+        self.multiples = multiples_of(problem)
 
     def begin_epoch(self):
         self.count = 0
@@ -350,6 +369,13 @@ class Cloud:
 
     def multipliers(self):
         return self.mu / self.facts.row_scale
+
+    def answer(self):
+        """The average; rows that are multiples of one function share it with the least norm."""
+        out = self.average.copy()
+        for rows, factors in self.multiples:
+            out[rows] = factors * (factors @ out[rows]) / (factors @ factors)
+        return out
 
 
 # ---- everybody -----------------------------------------------------------------------------------------------------

@@ -52,6 +52,80 @@ static void with_noise_they_are_the_same(void **state) {
     planned_end(&q);
 }
 
+/* ---- rows that say the same -------------------------------------------------------------------------------------- */
+
+static const char three_agents[] =
+    "agents a[i in 1..3] {\n state x[2] in [0, 6]\n private minimize sumsq(x - 3)\n gap 40;  slater x = 1\n}\n";
+
+static const tc_tacit_facts *facts_with_rows(planned *p, const char *rows) {
+    char text[2048];
+    (void)snprintf(text, sizeof text, "%s%sdual radius 9\n" SCHEDULE, three_agents, rows);
+    return facts_of(p, text, quietly());
+}
+
+static void rows_in_other_units_are_found_with_their_factors(void **state) {
+    (void)state;
+    planned p;
+    const tc_tacit_facts *f = facts_with_rows(&p, "constraint c: sum(a: x[1] + i * x[2]) <= 20\n"
+                                                  "constraint other: sum(a: x[1]) <= 15\n"
+                                                  "constraint d: 1000 * sum(a: x[1] + i * x[2]) <= 20000\n"
+                                                  "constraint e: sum(a: 0.3 * x[1] + 0.3 * i * x[2]) - 6 <= 0\n");
+    assert_int_equal(f->same.groups, 1);
+    assert_int_equal(f->same.count, 3);
+    double scale = f->row_scale[0];
+    for (size_t i = 0; i < 3; i++) {
+        size_t row = f->same.rows[i];
+        near(f->same.factors[i], (row == 0 ? 1 : row == 2 ? 1000 : 0.3) * scale);
+        assert_true(row != 1);
+    }
+    planned_end(&p);
+}
+
+static void so_are_curved_rows_and_several_groups(void **state) {
+    (void)state;
+    planned p;
+    const tc_tacit_facts *f = facts_with_rows(&p, "constraint c: sum(a: x[1]^2) <= 50\n"
+                                                  "constraint d: exp(sum(a: x[2]) / 9) <= 5\n"
+                                                  "constraint e: 8 * sum(a: x[1]^2) <= 400\n"
+                                                  "constraint f: 0.25 * exp(sum(a: x[2]) / 9) <= 1.25\n");
+    assert_int_equal(f->same.groups, 2);
+    assert_int_equal(f->same.ends[0], 2);
+    assert_int_equal(f->same.ends[1], 4);
+    for (size_t group = 0; group < 2; group++) {
+        size_t a = f->same.rows[2 * group], b = f->same.rows[2 * group + 1];
+        assert_int_equal(a > b ? a - b : b - a, 2);
+        near(f->same.factors[2 * group] / f->same.factors[2 * group + 1], f->row_scale[a] / f->row_scale[b]);
+    }
+    planned_end(&p);
+}
+
+/* An equality may be turned round, an inequality may not; an inequality does not say what an equality says. */
+static void signs_count_for_inequalities_alone(void **state) {
+    (void)state;
+    planned p;
+    const tc_tacit_facts *f = facts_with_rows(&p, "constraint c: sum(a: x[1] - x[2]) == 1\n"
+                                                  "constraint d: 2 * sum(a: x[2] - x[1]) == -2\n"
+                                                  "constraint e: sum(a: x[1] - x[2]) <= 1\n"
+                                                  "constraint f: sum(a: x[2] - x[1]) <= -1\n");
+    assert_int_equal(f->same.groups, 1);
+    assert_int_equal(f->same.count, 2);
+    assert_int_equal(f->same.rows[0] + f->same.rows[1], 1);
+    near(f->same.factors[0] / f->same.factors[1], f->same.rows[0] == 0 ? -0.5 : -2);
+    planned_end(&p);
+}
+
+static void other_limits_and_other_members_are_other_rows(void **state) {
+    (void)state;
+    planned p;
+    assert_int_equal(facts_with_rows(&p, "constraint c: sum(a: x[1]) <= 9\nconstraint d: 2 * sum(a: x[1]) <= 18.001\n"
+                                         "constraint e[j in 1..3]: a[j].x[1] + a[j].x[2] <= 4\n"
+                                         "constraint f: sum(a: x[2]) <= 9\nconstraint constant: 1 <= 2\n"
+                                         "constraint twice: 2 <= 4\n")
+                         ->same.groups,
+                     0);
+    planned_end(&p);
+}
+
 static void a_radius_that_is_given_is_scaled_by_the_largest_row(void **state) {
     (void)state;
     planned p;
@@ -314,6 +388,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_radius_and_weights_are_those_of_the_formulas),
         cmocka_unit_test(with_noise_they_are_the_same),
+        cmocka_unit_test(rows_in_other_units_are_found_with_their_factors),
+        cmocka_unit_test(so_are_curved_rows_and_several_groups),
+        cmocka_unit_test(signs_count_for_inequalities_alone),
+        cmocka_unit_test(other_limits_and_other_members_are_other_rows),
         cmocka_unit_test(a_radius_that_is_given_is_scaled_by_the_largest_row),
         cmocka_unit_test(with_an_equality_the_radius_follows_from_the_room),
         cmocka_unit_test(a_band_that_is_narrow_against_its_noise_should_be_an_equality),

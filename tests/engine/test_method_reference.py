@@ -75,6 +75,19 @@ class EveryRound(unittest.TestCase):
             self.compare(problem, dump, name, most_stride=25.0)
             self.assertIn("point", dump.rounds[-1])
 
+    def test_rows_that_say_the_same_share_the_answer(self):
+        """Both have a price, in units that are 10^5 times apart, and nothing else is told otherwise than it is kept."""
+        problem = method_problems.ALL["bad_scales"]()
+        dump = dump_of(problem, ROUNDS, "gaussian", "states", BOUNDS["bad_scales"])
+        compared = self.compare(problem, dump, "bad_scales")
+        (rows, factors), = compared.run.cloud.multiples
+        self.assertEqual(rows, [2, 3])
+        np.testing.assert_allclose(factors, [1, 1e-5], rtol=1e-9)
+        last = dump.rounds[-1]["answer_mu"]
+        self.assertGreater(last[2], 0)
+        self.assertAlmostEqual(last[3] / last[2], 1e-5, delta=1e-14)
+        self.assertNotAlmostEqual(compared.run.cloud.average[3] / compared.run.cloud.average[2], 1e-5, delta=1e-3)
+
     def test_other_units_of_adjacency(self):
         for name, placement, adjacency in (("charging", "outputs", "agent"), ("robots", "forms", "one"),
                                            ("bent_bodies", "states", "one")):

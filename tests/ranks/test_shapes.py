@@ -39,6 +39,7 @@ CURVED_BY_DATA = {"file": "by_cap", "constraint": "sum(home: cap * p[1]^2 + p[2]
 
 # What differs between members: terms and boxes; all of it also beside an agent by itself, whose constraints have neither.
 BY_DATA = {"file": "by_cap", "constraint": "sum(home: cap * p[1] + p[2]) <= 900000"}
+TWICE = {**BY_DATA, "more": "constraint d: 0.001 * sum(home: cap * p[1] + p[2]) <= 900"}
 BOXES = {"file": "by_cap", "box": "[0, cap]", "slater": "0.1", "constraint": "sum(home: p[1] + p[2]) <= 200000"}
 BESIDE = {**BY_DATA, "box": "[0, cap]", "slater": "0.1",
           "more": "constraint d: sum(home: p[1]) + 0.5 * plant.z <= 200000\n"
@@ -144,6 +145,7 @@ class Shapes(unittest.TestCase):
 
     def test_terms_with_data(self):
         self.all_ways(BY_DATA, ("tacit", "margin", "none", "forms"))
+        self.all_ways(TWICE, ("tacit",), ())
         self.all_ways(CURVED_BY_DATA, ("tacit", "states", "gaussian", "published"))
         self.all_ways({**CURVED_BY_DATA, "unit": "agent"}, (), ("plan",))
         self.all_ways({**CURVED_BY_DATA, "unit": "ensemble 1"}, ("certain",), ())

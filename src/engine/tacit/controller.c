@@ -453,7 +453,29 @@ size_t tc_controller_decide(tc_controller *controller, const tc_measurement *mea
 
 uint64_t tc_controller_round(const tc_controller *controller) { return controller->state.round; }
 const double *tc_controller_multipliers(const tc_controller *controller) { return controller->multipliers; }
-const double *tc_controller_result(const tc_controller *controller) { return controller->kept.mu_average; }
+
+/* Rows g_j = c_j h: the loop knows P = sum c_l mu_l and not how they share it. The multipliers of least norm do so as
+ * mu_j = c_j P / sum c^2. */
+static void share_among_multiples(const tc_multiples *same, double *mu) {
+    for (size_t group = 0, i = 0; group < same->groups; group++) {
+        double P = 0, squares = 0;
+        size_t first = i;
+        for (; i < same->ends[group]; i++) {
+            P += same->factors[i] * mu[same->rows[i]];
+            squares += same->factors[i] * same->factors[i];
+        }
+        for (size_t l = first; l < i; l++)
+            mu[same->rows[l]] = same->factors[l] * (P / squares);
+    }
+}
+
+const double *tc_controller_result(tc_controller *controller) {
+    if (controller->facts->same.groups == 0)
+        return controller->kept.mu_average;
+    memcpy(controller->shared, controller->kept.mu_average, controller->rows.count * sizeof(double));
+    share_among_multiples(&controller->facts->same, controller->shared);
+    return controller->shared;
+}
 
 /* Then r is not the average of the same states. */
 static bool has_other_weights(const tc_controller *controller) {
@@ -586,7 +608,8 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
                             .moved = TC_NEW(arena, double, m),
                             .work = TC_NEW(arena, double, m),
                             .mu_led = TC_NEW(arena, double, m),
-                            .multipliers = TC_NEW(arena, double, m)};
+                            .multipliers = TC_NEW(arena, double, m),
+                            .shared = TC_NEW(arena, double, m)};
     set_scales(arena, made, m);
     tc_controller_rows_new(arena, &made->rows, plan, model, derivatives, made->inverse_S);
     made->inputs = TC_NEW(arena, tc_controller_input, made->rows.inputs);

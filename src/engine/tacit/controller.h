@@ -51,7 +51,8 @@ bool tc_controller_moves(const tc_controller *controller);
 double tc_controller_average_gain(const tc_controller *controller);
 
 const double *tc_controller_multipliers(const tc_controller *controller); /* mu(k+1), m, in the units of the file */
-const double *tc_controller_result(const tc_controller *controller);      /* their average */
+/* Their average; rows that say the same (facts.h) have the shares of least norm. */
+const double *tc_controller_result(tc_controller *controller);
 
 /* What later rounds depend on. After a load, tc_controller_review takes the estimator's measurement again, so that
  * tc_controller_feasibility speaks of the last round; false where no controller can have these numbers. */

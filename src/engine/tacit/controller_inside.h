@@ -83,6 +83,7 @@ struct tc_controller {
     double *moved, *work; /* m: scratch */
     double *mu_led;       /* m */
     double *multipliers;  /* mu(k+1) in the file's units */
+    double *shared;       /* m: the result, shared among rows that say the same */
     double d;             /* of this round */
     tc_controller_input *inputs;
     tc_margin *margin;

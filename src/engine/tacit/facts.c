@@ -506,6 +506,7 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
                              .certain = plan->last != NULL,
                              .margin = margin};
     find_scales(arena, raw_scales(arena, plan, model, derivatives, scales), model->constraint_count, made);
+    made->same = tc_find_multiples(arena, model, derivatives, made);
     const char *loose = find_slack(arena, model, derivatives, made->is_constant, made->slack, made->slater_off);
     made->moves = ends_with_a_move(model, made);
     *why = made->certain && loose != NULL

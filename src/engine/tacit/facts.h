@@ -18,6 +18,13 @@ typedef struct tc_margin_wish { /* --margin */
     bool stays;         /* as in a run that an earlier version began: no move (AUTO), and states are not scaled */
 } tc_margin_wish;
 
+typedef struct tc_multiples { /* groups of rows g_j = c_j h: rows[ends[i - 1]] .. rows[ends[i] - 1] for group i */
+    size_t *rows;
+    double *factors; /* c_j */
+    size_t *ends;
+    size_t count, groups; /* of rows in all, and of groups */
+} tc_multiples;
+
 typedef struct tc_tacit_facts {
     double rounds;          /* T */
     tc_state_scales scales; /* s_c: X, S_j and what the loop is steered by are of states x_c / s_c; NULL: all are 1 */
@@ -28,6 +35,7 @@ typedef struct tc_tacit_facts {
     double *slack;      /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
     double *slater_off; /* by equality: |g_j| at that point is at most this; 0 of inequalities */
     bool *is_constant;  /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
+    tc_multiples same;  /* rows that say the same in other units */
     bool certain;       /* --feasible always: a last round follows, and the move is its answer (engine/last.c) */
     bool moves;         /* the last answer moves the result towards that point (margin.c) */
     /* --feasible always, NAN otherwise: the move is at most most_move where the average satisfies all inequalities;
@@ -57,9 +65,13 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
 /* most_move and usual_move, of rows that are not constant (margin.c). */
 void tc_predict_move(tc_arena *arena, const tc_plan *plan, const tc_model *model, tc_tacit_facts *facts);
 
-/* NULL, or that two rows are a band narrower than noise, which should be an equality (bands.c). in_band: by row, set
- * where it is a side of one. */
+/* NULL, or that two rows are a band narrower than noise, which should be an equality (related_rows.c). in_band: by row,
+ * set where it is a side of one. */
 const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                             const tc_derivatives *derivatives, bool *in_band);
+
+/* From row_scale, box_length and is_constant of the facts, and values of g (related_rows.c). */
+tc_multiples tc_find_multiples(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                               const tc_tacit_facts *facts);
 
 #endif
