@@ -34,7 +34,7 @@ def by_threads(cloud, requests):
 
 
 def two_loops():
-    connections, requests, turns = (1000, 100, 3) if quick else (10000, 20, 3)
+    connections, requests, turns = (1000, 100, 3) if quick else (10000, 20, 5)
     with Cloud(connections, threads=1) as one, Cloud(connections, threads=2) as two:
         for cloud in (one, two):
             cloud.turn(requests // 5)

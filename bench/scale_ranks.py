@@ -4,7 +4,7 @@ against what a model of a round's time expects of them; the memory and the time 
 Prints a table; fails where a goal is missed. BUILD: the folder of bench_measure and bench_ranks.
 
 Agents have two states under ten coupling constraints, as in script/bench. The time is that of the rounds alone, the least of
-several turns."""
+several turns, which contestants take one after another."""
 import pathlib
 import re
 import subprocess
@@ -49,9 +49,28 @@ def words_of(problem, rounds, threads, count):
     return [str(word) for word in ([TACIT, *words] if count == 0 else ranks.command(count, MANY, *words))]
 
 
-def seconds_of(problem, rounds, threads, count):
-    """Of one round, without the first two, in which memory is touched for the first time; count: ranks, 0 for plain tacit."""
-    return (seconds_of_run(problem, rounds + 2, threads, count) - seconds_of_run(problem, 2, threads, count)) / rounds
+class Turns:
+    """Seconds of a round, without the first two, in which memory is touched for the first time; count: ranks, 0 for plain
+    tacit. The least of all turns, of long and of short runs apart: a disturbed short run must not make a round look fast."""
+
+    def __init__(self, problem, rounds, threads, count):
+        self.problem, self.rounds, self.threads, self.count = problem, rounds, threads, count
+        self.long, self.short = [], []
+
+    def turn(self):
+        self.long.append(seconds_of_run(self.problem, self.rounds + 2, self.threads, self.count))
+        self.short.append(seconds_of_run(self.problem, 2, self.threads, self.count))
+
+    def seconds(self):
+        return (min(self.long) - min(self.short)) / self.rounds
+
+
+def seconds_of(turns, *contestants):
+    """Contestants take turns."""
+    for _ in range(turns):
+        for contestant in contestants:
+            contestant.turn()
+    return [contestant.seconds() for contestant in contestants]
 
 
 def seconds_of_run(problem, rounds, threads, count):
@@ -94,21 +113,17 @@ def judge(what, value, limit, least):
 def compare_speed(folder):
     problem = generate(folder, 1000000)
     kinds = {"one rank": (1, 1), "two ranks": (1, 2), "two threads": (2, 0)}
-    times = {kind: [] for kind in kinds}
-    for _ in range(3):
-        for kind, (threads, count) in kinds.items():
-            times[kind].append(seconds_of(problem, 100, threads, count))
-    least = {kind: min(times[kind]) for kind in kinds}
+    least = dict(zip(kinds, seconds_of(3, *(Turns(problem, 100, threads, count) for threads, count in kinds.values()))))
     print("10^6 agents, a round: " + ", ".join(f"{kind} {least[kind] * 1e3:.2f} ms" for kind in kinds))
     judge("two ranks are so many times as fast as one", least["one rank"] / least["two ranks"], 1.8, True)
     judge("two ranks against two threads of one process", least["two threads"] / least["two ranks"], 0.9, True)
-    half = min(seconds_of(generate(folder, 500000), 100, 1, 1) for _ in range(3))
+    half, = seconds_of(3, Turns(generate(folder, 500000), 100, 1, 1))
     judge("two ranks against what the model expects", least["two ranks"] / expected((half, least["one rank"]), 2), 1.15, False)
 
 
 def compare_size(folder):
     small, large = generate(folder, 1000000), generate(folder, 10000000)
-    times = [min(seconds_of(problem, rounds, 1, 2) for _ in range(2)) for problem, rounds in ((small, 100), (large, 10))]
+    times = seconds_of(3, Turns(small, 100, 1, 2), Turns(large, 10, 1, 2))
     memory = [mebibytes_of(problem, 2, 2) for problem in (small, large)]
     print(f"two ranks, a round: 10^6 agents {times[0] * 1e3:.2f} ms, 10^7 agents {times[1] * 1e3:.2f} ms; "
           f"memory {memory[0]:.0f} and {memory[1]:.0f} MiB in all")

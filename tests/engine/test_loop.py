@@ -3,6 +3,8 @@ roots, and whole loops whose parts do not commute against eigenvalues. With step
 and the bound in the mean against simulated loops. Fixed seeds."""
 # labels: once
 
+import csv
+import os
 import unittest
 
 import numpy as np
@@ -152,15 +154,24 @@ class Held:
             yield x, mu, slope, normal
 
     def bound(self, p, q, beta, noise_square, share):
-        """B share + C q W; share is c_K / sum c_k. The filter begins without noise."""
-        lag, v = (1 - beta) / beta, beta / (2 - beta)
-        gamma, norm = (1 + lag) * (1 + 2 * lag), np.linalg.norm(self.J, 2)
-        wide, wide_mu = np.sqrt(len(self.c)), self.radius * np.sqrt(2)
-        ends = np.maximum(abs(np.maximum(self.J, 0).sum(axis=1) - self.b), abs(np.minimum(self.J, 0).sum(axis=1) - self.b))
-        most = np.linalg.norm(ends)
-        B = ((1 + beta + beta**2) * wide**2 / (2 * p) + wide_mu**2 / (2 * q) + 2 * norm * wide * wide_mu / beta
-             + 2 * gamma * q * (most**2 + v * noise_square) + lag * wide_mu * (most + 2 * np.sqrt(v * noise_square)))
-        return B * share + (2 - beta) * (1 + beta + 2 * beta * v) * q * noise_square
+        upper, lower = np.ones(len(self.c)), np.zeros(len(self.c))
+        return bound(self.J, most_of(self.J, self.b, lower, upper), (np.sqrt(len(self.c)), self.radius * np.sqrt(2)), p, q, beta,
+                     noise_square, share)
+
+
+def most_of(J, b, lower, upper):
+    """The largest |J x - b| over a box."""
+    up, down = np.maximum(J, 0), np.minimum(J, 0)
+    return np.linalg.norm(np.maximum(abs(up @ upper + down @ lower - b), abs(up @ lower + down @ upper - b)))
+
+
+def bound(J, most, widths, p, q, beta, noise_square, share):
+    """B share + C q W; share is c_K / sum c_k. The filter begins without noise. widths: D_x and D_mu."""
+    lag, v = (1 - beta) / beta, beta / (2 - beta)
+    gamma, norm, (wide, wide_mu) = (1 + lag) * (1 + 2 * lag), np.linalg.norm(J, 2), widths
+    B = ((1 + beta + beta**2) * wide**2 / (2 * p) + wide_mu**2 / (2 * q) + 2 * norm * wide * wide_mu / beta
+         + 2 * gamma * q * (most**2 + v * noise_square) + lag * wide_mu * (most + 2 * np.sqrt(v * noise_square)))
+    return B * share + (2 - beta) * (1 + beta + 2 * beta * v) * q * noise_square
 
 
 class Mean(unittest.TestCase):
@@ -227,6 +238,28 @@ class Mean(unittest.TestCase):
             self.assertLess(np.mean(found), bound)
             closest = max(closest, np.mean(found) / bound)
         self.assertGreater(closest, 1e-3)  # the bound is large, but not without relation to what it bounds
+
+    def test_what_it_says_of_the_network_with_the_best_steps(self):
+        """The numbers of docs/proofs/method.md: examples/num.tacit as planned, and steps that nobody knows beforehand."""
+        with open(os.path.join(os.environ.get("TACIT_SOURCE_DIR", "."), "examples/num_routes.csv"), encoding="utf-8") as file:
+            J = np.array([[float(v) for v in row] for row in csv.reader(file)]) / 2  # S_j = 2
+        b, n = np.array([10, 12, 8, 15, 10, 9]) / 2, J.shape[1]
+        radius, variance, least_curvature = 100 / 3, 2 * 0.1**2, 0.4 / 10**2  # R'; Laplace 0.1; weight / rate^2
+        wide = 9.9 * np.sqrt(n)
+        most, noise_square, norm = most_of(J, b, np.full(n, 0.1), np.full(n, 10.0)), variance * (J**2).sum(), np.linalg.norm(J, 2)
+
+        def least(rounds, wide_mu):
+            found = np.inf
+            for d in np.geomspace(1e-3, 1, 60):
+                root = np.sqrt(min(0.81 * d**2, largest_kappa(3 / d - 1))) / norm
+                for omega in np.geomspace(1e-3, 10, 80):
+                    found = min(found, bound(J, most, (wide, wide_mu), root / omega, root * omega, d / 3, noise_square, 3.4 / rounds))
+            return found
+
+        for rounds, gap, distance in ((2000, 54, 116), (100000, 1.1, 17)):
+            found = least(rounds, np.sqrt(2) * radius)
+            self.assertAlmostEqual(found / gap, 1, delta=0.05)
+            self.assertAlmostEqual(np.sqrt(found / least_curvature) / distance, 1, delta=0.05)
 
 
 if __name__ == "__main__":
