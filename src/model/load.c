@@ -105,6 +105,14 @@ static bool has_spread(const tc_model *model) {
     return found;
 }
 
+/* Of a model that is whole: whether another would not be. */
+static bool would_be_spread(const tc_model *model) {
+    bool found = false;
+    for (size_t f = 0; f < model->family_count; f++)
+        found = found || tc_known_rows(model->families[f].count, false).is_spread;
+    return found;
+}
+
 static tc_status build(const tc_load_request *request, const char *text, size_t length, tc_model **model) {
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
         text += 3;
@@ -112,7 +120,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     }
     tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES,
                         .no_files = request->no_files,
-                        .whole = !request->spread.is_wished};
+                        .whole = !request->spread.is_wished || request->spread.needs_all != NULL};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};
     bool only_space = true;
@@ -127,6 +135,8 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
+    if (request->spread.needs_all != NULL && would_be_spread(made))
+        request->spread.whole(request->spread.context, request->spread.needs_all);
     const char *why = has_spread(made) ? tc_why_whole(made) : NULL;
     if (why != NULL) {
         tc_load_request whole = *request;

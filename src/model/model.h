@@ -304,9 +304,11 @@ tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, si
                          tc_buffer *messages, tc_model **model) TC_MUST_USE;
 
 /* Whether large families may be spread over ranks (spread.h); otherwise every rank knows the data of all members. Where
- * they may and the problem does not allow it, `whole` hears why before all data are loaded; it may be NULL. */
+ * they may and the problem does not allow it, `whole` hears why before all data are loaded; it may be NULL. Where the
+ * work needs all data whatever the problem is, needs_all says why, and `whole` hears that. */
 typedef struct tc_spread {
     bool is_wished;
+    const char *needs_all; /* NULL: it does not */
     void (*whole)(void *context, const char *why);
     void *context;
 } tc_spread;

@@ -72,10 +72,9 @@ static void rows_in_other_units_are_found_with_their_factors(void **state) {
                                                   "constraint e: sum(a: 0.3 * x[1] + 0.3 * i * x[2]) - 6 <= 0\n");
     assert_int_equal(f->same.groups, 1);
     assert_int_equal(f->same.count, 3);
-    double scale = f->row_scale[0];
     for (size_t i = 0; i < 3; i++) {
         size_t row = f->same.rows[i];
-        near(f->same.factors[i], (row == 0 ? 1 : row == 2 ? 1000 : 0.3) * scale);
+        near(f->same.factors[i], row == 0 ? 1e-3 : row == 2 ? 1 : 0.3e-3);
         assert_true(row != 1);
     }
     planned_end(&p);
@@ -123,6 +122,47 @@ static void other_limits_and_other_members_are_other_rows(void **state) {
                                          "constraint twice: 2 <= 4\n")
                          ->same.groups,
                      0);
+    planned_end(&p);
+}
+
+/* Where most of the box is flat, g_j / S_j of different rows is the same at most points. */
+static void steep_rows_of_different_states_are_no_multiples(void **state) {
+    (void)state;
+    static const char *const rows[] = {"exp(20 * (a[j].x - 6)) <= 1", "exp(50 * (a[j].x - 6)) <= 1",
+                                       "(a[j].x / 6)^32 <= 1",
+                                       "2 * huber(a[j].x - 5.5, 0.5) + a[j].x - 5.25 <= 0.01"}; /* 0 below 5 */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        planned p;
+        char text[1024];
+        AT_CASE(i);
+        (void)snprintf(
+            text, sizeof text,
+            "agents a[i in 1..24] {\n state x in [0, 6]\n private minimize (x - 3)^2\n gap 40; slater x = 1\n}\n"
+            "constraint hot[j in 1..24]: %s\ndual radius 9\n" SCHEDULE,
+            rows[i]);
+        const tc_tacit_facts *f = facts_of(&p, text, quietly());
+        assert_int_equal(f->same.groups, 0);
+        planned_end(&p);
+    }
+}
+
+/* h <= -M and 1000 h <= -M are different limits. */
+static void with_a_given_margin_inequalities_in_other_units_are_no_multiples(void **state) {
+    (void)state;
+    planned p;
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "%sconstraint c: sum(a: x[1]) <= 9\nconstraint d: 1000 * sum(a: x[1]) <= 9000\n"
+                   "constraint e: sum(a: x[2] - x[1]) == 0\nconstraint f: sum(a: x[1] - x[2]) == 0\n"
+                   "dual radius 9\n" SCHEDULE,
+                   three_agents);
+    method_options asked = quietly();
+    asked.margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = 0.5};
+    const tc_tacit_facts *f = facts_of(&p, text, asked);
+    assert_int_equal(f->same.groups, 1);
+    assert_int_equal(f->same.rows[0] + f->same.rows[1], 5);
+    planned_end(&p);
+    assert_int_equal(facts_of(&p, text, quietly())->same.groups, 2);
     planned_end(&p);
 }
 
@@ -392,6 +432,8 @@ int main(void) {
         cmocka_unit_test(so_are_curved_rows_and_several_groups),
         cmocka_unit_test(signs_count_for_inequalities_alone),
         cmocka_unit_test(other_limits_and_other_members_are_other_rows),
+        cmocka_unit_test(steep_rows_of_different_states_are_no_multiples),
+        cmocka_unit_test(with_a_given_margin_inequalities_in_other_units_are_no_multiples),
         cmocka_unit_test(a_radius_that_is_given_is_scaled_by_the_largest_row),
         cmocka_unit_test(with_an_equality_the_radius_follows_from_the_room),
         cmocka_unit_test(a_band_that_is_narrow_against_its_noise_should_be_an_equality),

@@ -281,6 +281,11 @@ class Shapes(unittest.TestCase):
         for command in ("plan", "run"):
             self.write(constraint="(sum(home: p[1]) / 51000)^2 <= 9")
             self.assertIn(f"tacit {command}: every rank loads the data of all agents", self.on_ranks(2, command, "p.tacit").stderr)
+        self.write()
+        for words, why in ((("check", "p.tacit", "--full"), "--full prints the constants of every member"),
+                           (("plan", "p.tacit", "--certificate", "c.json"), "--certificate writes down what every member does")):
+            stderr = self.on_ranks(2, *words).stderr
+            self.assertIn(f"tacit {words[0]}: every rank loads the data of all agents, and needs as much memory as one process: {why}", stderr)
         self.write(more="\n".join(f"constraint r{j}: sum(home: p[1]) <= {300000 + j}" for j in range(512)))
         with ranks.start(2, SPREAD, "check", "p.tacit", cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
             line = job.stderr.readline()  # long before the end

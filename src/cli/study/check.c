@@ -27,7 +27,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "check");
     study.options.full = arguments->values[FULL].flag;
-    study.is_spread = !study.options.full;
+    study.is_spread = true;
+    study.needs_all = study.options.full ? "--full prints the constants of every member" : NULL;
     study.options.threads = arguments->values[THREADS].given ? (size_t)arguments->values[THREADS].integer : 0;
     if (arguments->values[METHOD].given)
         study.options.method = arguments->values[METHOD].text;

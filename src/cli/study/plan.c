@@ -101,7 +101,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "plan");
     tc_status status = read_options(cli, arguments, &promise);
-    study.is_spread = !arguments->values[CERTIFICATE].given;
+    study.is_spread = true;
+    study.needs_all = arguments->values[CERTIFICATE].given ? "--certificate writes down what every member does" : NULL;
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)

@@ -108,7 +108,8 @@ static tc_status load_here(tc_study *study, const char *path) {
     tacit_source source = {
         .size = sizeof source, .path = is_input ? "<stdin>" : path, .interrupted = is_interrupted, .context = study};
     study->path = source.path;
-    tc_spread spread = {.is_wished = study->is_spread, .whole = say_whole, .context = study};
+    tc_spread spread = {
+        .is_wished = study->is_spread, .needs_all = study->needs_all, .whole = say_whole, .context = study};
     tacit_status status = tc_problem_make(&source, is_input, spread, &study->problem, &message);
     if (study->problem != NULL)
         tc_arena_on_free(study->cli->arena, free_problem, study->problem);

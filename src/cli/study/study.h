@@ -19,6 +19,7 @@ typedef struct tc_study {
     tacit_options options;  /* progress, interrupts and warnings go to the terminal */
     tc_status failure;      /* of a callback */
     bool is_spread;         /* several ranks share the data, where they can */
+    const char *needs_all;  /* why they cannot, whatever the problem is; NULL: nothing */
     bool is_apart;          /* of several ranks each makes whole runs, and has all data */
 } tc_study;
 

@@ -20,7 +20,7 @@ typedef struct tc_margin_wish { /* --margin */
 
 typedef struct tc_multiples { /* groups of rows g_j = c_j h: rows[ends[i - 1]] .. rows[ends[i] - 1] for group i */
     size_t *rows;
-    double *factors; /* c_j */
+    double *factors; /* c_j, the largest of a group 1 or -1 */
     size_t *ends;
     size_t count, groups; /* of rows in all, and of groups */
 } tc_multiples;

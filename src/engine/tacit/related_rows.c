@@ -24,10 +24,23 @@ static double number_of(uint64_t whole) {
 
 static double middle(tc_interval v) { return v.lo + (v.hi - v.lo) / 2; }
 
+typedef struct sampler { /* evaluates g at fixed points */
+    tc_streams *streams;
+    const tc_model *model;
+    double *x;
+    tc_interval *values;
+} sampler;
+
+static sampler sampler_new(tc_arena *arena, tc_streams *streams, const tc_model *model) {
+    return (sampler){.streams = streams,
+                     .model = model,
+                     .x = TC_NEW(arena, double, model->state_count + 1),
+                     .values = TC_NEW(arena, tc_interval, model->constraint_count)};
+}
+
 /* g at one of several points of the public box, whose coordinates have nothing in common. */
-static double *values_at(tc_arena *arena, tc_streams *streams, const tc_model *model, size_t point) {
-    double *x = TC_NEW(arena, double, model->state_count + 1), *g = TC_NEW(arena, double, model->constraint_count);
-    tc_interval *values = TC_NEW(arena, tc_interval, model->constraint_count);
+static void values_at(const sampler *s, size_t point, double *g) {
+    const tc_model *model = s->model;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++)
@@ -35,13 +48,12 @@ static double *values_at(tc_arena *arena, tc_streams *streams, const tc_model *m
                 size_t coord = tc_coord_of(family, k, c);
                 tc_interval range = tc_public_range(family, k, c);
                 double part = number_of((uint64_t)(point + 1) * model->state_count + coord) - 1;
-                x[coord] = range.lo + part * (range.hi - range.lo);
+                s->x[coord] = range.lo + part * (range.hi - range.lo);
             }
     }
-    tc_constraint_values(streams, x, values);
+    tc_constraint_values(s->streams, s->x, s->values);
     for (size_t j = 0; j < model->constraint_count; j++)
-        g[j] = middle(values[j]);
-    return g;
+        g[j] = middle(s->values[j]);
 }
 
 /* ---- bands -------------------------------------------------------------------------------------------------------
@@ -110,12 +122,16 @@ static const char *warning_of(tc_arena *arena, const tc_plan *plan, const tc_mod
     size_t count;
     tc_streams *streams = tc_streams_new(arena, model, derivatives, NULL);
     const row_mark *marks = mark_rows(arena, streams, model, &count);
-    const double *g = NULL;
+    double *g = NULL;
     for (size_t i = 0; i + 1 < count; i++)
         for (size_t l = i + 1; l < count && fabs(marks[l].slope) == fabs(marks[i].slope); l++) {
             if (marks[l].slope == marks[i].slope)
                 continue;
-            g = g != NULL ? g : values_at(arena, streams, model, 0); /* adds up to -2 d everywhere */
+            if (g == NULL) {
+                const sampler somewhere = sampler_new(arena, streams, model);
+                g = TC_NEW(arena, double, model->constraint_count);
+                values_at(&somewhere, 0, g); /* the two add up to -2 d everywhere */
+            }
             size_t a = marks[i].row, b = marks[l].row;
             double half = -(g[a] + g[b]) / 2;
             double deviation = sqrt(AVERAGED * fmax(variance[a], variance[b]) / plan->rounds);
@@ -140,18 +156,25 @@ const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model
     return warning_of(arena, plan, model, derivatives, variance, in_band);
 }
 
-/* ---- multiples ---------------------------------------------------------------------------------------------------
+/* ---- multiples -----------------------------------------------------------------------------------------------------
  *
  * Rows g_j = c_j h of one function h, as when a limit is written once in grams and once in tonnes. Only the sum of
  * c_j mu_j has an effect on anything, so the loop cannot tell how they share it. The multipliers of least norm do:
- * mu_j = c_j P / sum c^2, with P = sum c_l mu_l. The scales S_j tell |c_j|. */
+ * mu_j = c_j P / sum c^2, with P = sum c_l mu_l. The scales S_j tell |c_j|.
+ *
+ * g_j / S_j is compared at several points. A row that hardly changes between them says nothing there: steep functions
+ * of different states are all flat in most of the box. A given margin is in each row's own units, and makes different
+ * limits of multiples. */
 
 enum { POINTS = 4 };
+#define CHANGES 100.0 /* a row says something where its values differ by so many times what they are compared within   \
+                       */
+static const double point_weight[POINTS] = {1, 0.8, 0.6, 0.4};
 
-typedef struct row_value { /* g_j / S_j at the first point; of an equality its size */
-    double value;
+typedef struct row_key { /* the same for multiples */
+    double key;
     size_t row;
-} row_value;
+} row_key;
 
 typedef struct kinship {
     const tc_model *model;
@@ -163,8 +186,10 @@ static double scaled_at(const kinship *k, size_t point, size_t row) {
     return k->g[point][row] / k->facts->row_scale[row];
 }
 
+static double tolerance(const kinship *k, double value) { return ROUNDED * (fabs(value) + k->facts->box_length); }
+
 static bool is_near(const kinship *k, double a, double b) {
-    return fabs(a - b) <= ROUNDED * (fabs(a) + k->facts->box_length);
+    return isfinite(a) && isfinite(b) && fabs(a - b) <= tolerance(k, a);
 }
 
 /* The sign of c_b where row a has 1; 0: they are not multiples. An inequality that is turned round says another thing.
@@ -180,51 +205,106 @@ static int sign_between(const kinship *k, size_t a, size_t b) {
     return sign;
 }
 
-static int by_value(const void *x, const void *y) {
-    const row_value *a = x, *b = y;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
+static int by_key(const void *x, const void *y) {
+    const row_key *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Rows that may be multiples of others stand side by side. */
-static size_t sort_rows(const kinship *k, row_value *sorted) {
+/* Whether row j can be a multiple of another, as far as the first points tell. */
+static bool is_candidate(const kinship *k, size_t points, size_t j) {
+    double least = INFINITY, most = -INFINITY;
+    bool has_margin = k->facts->margin.kind == TC_MARGIN_GIVEN && k->facts->margin.amount > 0;
+    if (k->facts->is_constant[j] || (has_margin && !k->model->constraints[j].is_equality))
+        return false;
+    for (size_t point = 0; point < points; point++) {
+        double value = scaled_at(k, point, j);
+        if (!isfinite(value))
+            return false;
+        least = fmin(least, value);
+        most = fmax(most, value);
+    }
+    return points == 1 || most - least > CHANGES * tolerance(k, fmax(fabs(least), fabs(most)));
+}
+
+/* Candidates by the first points; those that may be multiples of each other stand side by side. */
+static size_t sort_rows(const kinship *k, size_t points, row_key *sorted) {
     size_t count = 0;
     for (size_t j = 0; j < k->model->constraint_count; j++) {
-        double value = scaled_at(k, 0, j);
-        if (!k->facts->is_constant[j] && isfinite(value))
-            sorted[count++] = (row_value){k->model->constraints[j].is_equality ? fabs(value) : value, j};
+        double key = 0;
+        if (!is_candidate(k, points, j))
+            continue;
+        for (size_t point = 0; point < points; point++)
+            key += point_weight[point] * fabs(scaled_at(k, point, j));
+        sorted[count++] = (row_key){key, j};
     }
     if (count > 1)
-        qsort(sorted, count, sizeof *sorted, by_value);
+        qsort(sorted, count, sizeof *sorted, by_key);
     return count;
 }
 
-static bool has_neighbours(const kinship *k, const row_value *sorted, size_t count) {
+/* Keys of multiples differ by less than POINTS tolerances. */
+static bool are_neighbours(const kinship *k, const row_key *a, const row_key *b) {
+    return fabs(a->key - b->key) <= POINTS * tolerance(k, a->key);
+}
+
+static bool has_neighbours(const kinship *k, const row_key *sorted, size_t count) {
     for (size_t i = 0; i + 1 < count; i++)
-        if (is_near(k, sorted[i].value, sorted[i + 1].value))
+        if (are_neighbours(k, &sorted[i], &sorted[i + 1]))
             return true;
     return false;
 }
 
+static void add_row(const kinship *k, tc_multiples *found, size_t row, int sign) {
+    found->rows[found->count] = row;
+    found->factors[found->count++] = sign * k->facts->row_scale[row];
+}
+
+/* Of all factors of a group the largest is 1 or -1: their squares are numbers. */
+static void end_group(tc_multiples *found, size_t begin) {
+    double largest = 0;
+    for (size_t i = begin; i < found->count; i++)
+        largest = fmax(largest, fabs(found->factors[i]));
+    for (size_t i = begin; i < found->count; i++)
+        found->factors[i] /= largest;
+    found->ends[found->groups++] = found->count;
+}
+
 /* The multiples of sorted[at] after it, and itself. */
-static void take_group(const kinship *k, const row_value *sorted, size_t count, size_t at, bool *taken,
+static void take_group(const kinship *k, const row_key *sorted, size_t count, size_t at, bool *taken,
                        tc_multiples *found) {
     size_t begin = found->count;
-    found->rows[found->count] = sorted[at].row;
-    found->factors[found->count++] = k->facts->row_scale[sorted[at].row];
-    for (size_t i = at + 1; i < count && is_near(k, sorted[at].value, sorted[i].value); i++) {
+    add_row(k, found, sorted[at].row, 1);
+    for (size_t i = at + 1; i < count && are_neighbours(k, &sorted[at], &sorted[i]); i++) {
         int sign = taken[i] ? 0 : sign_between(k, sorted[at].row, sorted[i].row);
         if (sign == 0)
             continue;
         taken[i] = true;
-        found->rows[found->count] = sorted[i].row;
-        found->factors[found->count++] = sign * k->facts->row_scale[sorted[i].row];
+        add_row(k, found, sorted[i].row, sign);
     }
     if (found->count - begin < 2)
         found->count = begin;
     else
-        found->ends[found->groups++] = found->count;
+        end_group(found, begin);
+}
+
+/* One point tells mostly that there are none. */
+static void find_groups(tc_arena *arena, kinship *k, const sampler *s, tc_multiples *found) {
+    size_t m = k->model->constraint_count;
+    row_key *sorted = TC_NEW(arena, row_key, m);
+    bool *taken = TC_NEW(arena, bool, m);
+    for (size_t point = 0; point < POINTS; point++)
+        k->g[point] = TC_NEW(arena, double, m);
+    values_at(s, 0, k->g[0]);
+    if (!has_neighbours(k, sorted, sort_rows(k, 1, sorted)))
+        return;
+    for (size_t point = 1; point < POINTS; point++)
+        values_at(s, point, k->g[point]);
+    size_t count = sort_rows(k, POINTS, sorted);
+    for (size_t i = 0; i < count; i++)
+        if (!taken[i])
+            take_group(k, sorted, count, i, taken, found);
 }
 
 tc_multiples tc_find_multiples(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
@@ -235,18 +315,8 @@ tc_multiples tc_find_multiples(tc_arena *arena, const tc_model *model, const tc_
     if (m < 2)
         return found;
     tc_mark mark = tc_arena_mark(arena);
-    tc_streams *streams = tc_streams_new(arena, model, derivatives, NULL);
-    row_value *sorted = TC_NEW(arena, row_value, m);
-    bool *taken = TC_NEW(arena, bool, m);
-    kinship k = {.model = model, .facts = facts, .g = {values_at(arena, streams, model, 0)}};
-    size_t count = sort_rows(&k, sorted);
-    if (has_neighbours(&k, sorted, count)) {
-        for (size_t point = 1; point < POINTS; point++)
-            k.g[point] = values_at(arena, streams, model, point);
-        for (size_t i = 0; i < count; i++)
-            if (!taken[i])
-                take_group(&k, sorted, count, i, taken, &found);
-    }
+    const sampler s = sampler_new(arena, tc_streams_new(arena, model, derivatives, NULL), model);
+    find_groups(arena, &(kinship){.model = model, .facts = facts}, &s, &found);
     tc_arena_rewind(arena, mark);
     return found;
 }

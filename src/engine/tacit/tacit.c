@@ -286,7 +286,7 @@ static void start(void *self, const double *x, double *mu) {
     const tc_model *model = method->engine->model;
     size_t bytes = model->constraint_count * sizeof(double);
     memcpy(mu, tc_controller_multipliers(method->controller), bytes);
-    memcpy(method->result, mu, bytes);
+    memcpy(method->result, tc_controller_result(method->controller), bytes);
     size_t family;
     uint64_t unproved =
         method->proof != NULL && tc_step_proof_check_start(method->proof, method->engine->x, &family) != TC_ALL_FINITE;
