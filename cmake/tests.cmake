@@ -222,4 +222,6 @@ if(TACIT_MPI AND TACIT_MUTANTS)
   tacit_folder_tests(ranks)
   # Four ranks that meet all the time: beside other tests each meeting waits for a processor.
   set_tests_properties(ranks/test_told PROPERTIES RUN_SERIAL TRUE)
+  # Ranks wait for their start: not at the end, when nothing else is left to do.
+  set_tests_properties(ranks/test_runs ranks/test_refusals PROPERTIES COST 50)
 endif()

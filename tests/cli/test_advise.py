@@ -1,5 +1,5 @@
 """`tacit advise` as a person or a script meets it: the recommendation, its reasons, exit codes, JSON, and privacy."""
-# labels: not-clang
+# labels: not-asan not-clang
 import json
 import math
 import os

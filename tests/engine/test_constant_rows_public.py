@@ -1,6 +1,6 @@
 """A constraint on which no state has an effect, such as a link that no route uses, costs nothing: analysis, plan, bound and
 solution are those of the problem without it, and its multiplier is 0. test_constant_rows.c compares runs."""
-# labels: not-clang
+# labels: not-asan not-clang
 import functools
 import itertools
 import json

@@ -133,6 +133,7 @@ class Distances(C.Folder):
                     with self.subTest(options=options, placement=placement, forged=name):
                         self.assertIsNotNone(C.verdict(C.write(changed, honest=True), self.folder))
 
+    @C.of_the_verifier
     def test_a_family_s_price_cannot_be_paid_by_another(self):
         """Distances of two families that change places: the noise was for the others."""
         listed = json.loads(self.cloud(STOCK, *GAUSSIAN, "data", "--placement", "states"))
@@ -141,6 +142,7 @@ class Distances(C.Folder):
             first[key], second[key] = second[key], first[key]
         self.assertIsNotNone(C.verdict(C.write(listed, honest=True), self.folder))
 
+    @C.of_the_verifier
     def test_distances_prove_nothing_in_another_unit(self):
         listed = json.loads(self.cloud(STOCK, *GAUSSIAN, "one:1"))
         self.assertNotIn("distances", listed["plan"])

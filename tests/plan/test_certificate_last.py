@@ -208,6 +208,7 @@ class LastRound(C.Folder):
                 o.update(delta=last["delta"] / 2) for o in p["observers"]]))
             change("observers without a delta", lambda c, p, last: [o.update(delta=0.0) for o in p["observers"]])
 
+    @C.of_the_verifier
     def test_a_plan_without_a_last_round_keeps_its_form_and_proves_nothing_of_one(self):
         with_last = json.loads(self.certificate("num", GAUSSIAN, "one:1"))
         text, _ = self.certify(C.SOURCE / "examples/num.tacit", *GAUSSIAN[:-2], "--adjacency", "one:1")

@@ -87,6 +87,7 @@ class PublicSets(C.Folder):
                 with self.subTest(options=options, n=n):
                     self.assertIsNotNone(C.verdict(C.write(changed, honest=True), self.folder))
 
+    @C.of_the_verifier
     def test_a_set_proves_nothing_in_another_unit(self):
         listed = json.loads(self.homes("", *GAUSSIAN[:-1], "one:1"))
         listed["plan"]["public_sets"] = ["home"]
