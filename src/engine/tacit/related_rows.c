@@ -167,8 +167,7 @@ const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model
  * limits of multiples. */
 
 enum { POINTS = 4 };
-#define CHANGES 100.0 /* a row says something where its values differ by so many times what they are compared within   \
-                       */
+#define CHANGES 100.0 /* times the tolerance: a row whose values differ by more says something */
 static const double point_weight[POINTS] = {1, 0.8, 0.6, 0.4};
 
 typedef struct row_key { /* the same for multiples */
