@@ -135,7 +135,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
         tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
-    if (request->spread.needs_all != NULL && would_be_spread(made))
+    if (request->spread.needs_all != NULL && request->spread.whole != NULL && would_be_spread(made))
         request->spread.whole(request->spread.context, request->spread.needs_all);
     const char *why = has_spread(made) ? tc_why_whole(made) : NULL;
     if (why != NULL) {
