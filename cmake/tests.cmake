@@ -209,7 +209,7 @@ if(TACIT_MPI AND TACIT_MUTANTS)
   target_link_libraries(ranks_told PRIVATE tc_cli PkgConfig::mpi)
   target_link_options(ranks_told PRIVATE -Wl,--wrap=tc_ranks_watch,--wrap=tc_known_rows,--wrap=tc_slater_search)
   foreach(fault "sums_left_out tc_ranks_sum" "order_reversed tc_estimator_share_totals" "largest_here tc_largest_known"
-          "parcel_here tc_carry" "widest_here tc_largest_of")
+          "parcel_here tc_carry" "widest_here tc_largest_of" "memory_out malloc,--wrap=calloc")
     separate_arguments(fault)
     list(GET fault 0 name)
     list(GET fault 1 function)

@@ -226,22 +226,20 @@ static bool wait_for(MPI_Request *request, double seconds) {
     }
 }
 
+/* Without memory, which may be out. */
 tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
+    static struct {
+        int code, rank; /* the largest code, then the first rank */
+    } mine, first;      /* they stay: after the time is over MPI may still write */
     MPI_Request request;
-    int mine = *exit_code, *codes = NULL;
-    size_t first = 0;
     all.is_parted = false;
     if (all.count == 1)
         return TC_RANK_PRINTS;
-    codes = calloc(all.count, sizeof *codes);
-    if (codes == NULL)
+    mine.code = *exit_code;
+    mine.rank = (int)all.mine;
+    (void)MPI_Iallreduce(&mine, &first, 1, MPI_2INT, MPI_MAXLOC, all.ends, &request);
+    if (!wait_for(&request, has_failed ? SECONDS_TO_MEET : *exit_code == 0 ? (double)INFINITY : SECONDS_TO_FINISH))
         return TC_RANK_FAILED_ALONE;
-    (void)MPI_Iallgather(&mine, 1, MPI_INT, codes, 1, MPI_INT, all.ends, &request);
-    if (!wait_for(&request, has_failed ? SECONDS_TO_MEET : mine == 0 ? (double)INFINITY : SECONDS_TO_FINISH))
-        return TC_RANK_FAILED_ALONE; /* codes stay: MPI may still write them */
-    for (size_t r = 1; r < all.count; r++)
-        first = codes[r] > codes[first] ? r : first;
-    *exit_code = codes[first];
-    free(codes);
-    return first == all.mine ? TC_RANK_PRINTS : TC_RANK_IS_SILENT;
+    *exit_code = first.code;
+    return first.rank == mine.rank ? TC_RANK_PRINTS : TC_RANK_IS_SILENT;
 }

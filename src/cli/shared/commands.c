@@ -277,10 +277,8 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
 
 int tc_cli_run(tc_command_table table, int argc, char *const *argv) {
     tc_cli cli = {.arena = tc_arena_new(0), .table = table, .words = argv};
-    if (cli.arena == NULL) {
-        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(TC_NO_MEMORY));
-        return tc_status_exit_code(TC_NO_MEMORY);
-    }
+    if (cli.arena == NULL)
+        return print_all(&cli, TC_NO_MEMORY, false);
     cli.output = tc_buffer_new(cli.arena, OUTPUT_LIMIT);
     cli.messages = tc_buffer_new(cli.arena, 1 << 20);
     cli.is_silent = !tc_ranks_prints();
