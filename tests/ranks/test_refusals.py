@@ -79,6 +79,24 @@ class Refusals(unittest.TestCase):
         self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
         problems.write_data(there)
 
+    def test_other_matrices(self):
+        """Also where each rank works alone, and of parameters in an agent's block."""
+        public = "param m = csv \"m.csv\"\nagent a { state x in [0, 9]; private minimize (x - m[1])^2; gap 99; slater x = 1 }\n"
+        private = "agent a { private param m = csv \"m.csv\"; state x in [0, 9]; private minimize (x - m[1])^2; gap 99; slater x = 1 }\n"
+        rest = ("agent b { state x in [0, 9]; private minimize x^2; gap 99; slater x = 1 }\nconstraint c: a.x + b.x <= 9\n"
+                "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\nschedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 3 }\n")
+        for text in public, private:
+            for name, number in (("here", 3), ("there", 4)):
+                problems.write(self.folder / name, "m.tacit", text + rest)
+                problems.write(self.folder / name, "m.csv", f"{number},2\n")
+            for words in (("run", "m.tacit", "--seeds", "2"), ("sweep", "m.tacit", "--seeds", "2", "--points", "2")):
+                with self.subTest(words=words, text=text):
+                    done = self.apart(*words)
+                    self.refused(done, "rank 1 has other data than rank 0")
+                    self.assertEqual(done.stdout, "")
+            with self.subTest(text=text):
+                self.refused(self.apart("run", "m.tacit", "--seed", "1"), "'m.csv' differs between ranks")
+
     def test_a_program_without_mpi(self):
         """Each process would make a whole run, and pay for it."""
         done = ranks.run(2, TACIT, "run", "curved.tacit", "--seed", "1", cwd=self.folder / "here")

@@ -84,6 +84,10 @@ static tc_status compare_problems(tc_study *study) {
             if (family->columns[d].values != NULL)
                 tc_alike_add(&data, family->columns[d].values, family->count * sizeof(double));
     }
+    for (const tc_matrix_file *file = model->last_matrix; file != NULL; file = file->before) {
+        tc_alike_add(&data, &file->columns, sizeof file->columns);
+        tc_alike_add(&data, file->numbers, file->rows * file->columns * sizeof(double));
+    }
     tc_status status = tc_cli_alike(study->cli, text, "another problem file", "give all ranks the same file");
     return status != TC_OK ? status
                            : tc_cli_alike(study->cli, data, "other data", "give all ranks the same data files");
