@@ -470,8 +470,9 @@ static tc_status run_on_team(crowd *all, size_t workers, size_t count) {
 }
 
 /* The records of all ranks, in the order of the jobs. */
-static void share_records(tc_arena *arena, crowd *all, size_t count) {
-    tc_ranks_join();
+static tc_status share_records(tc_arena *arena, crowd *all, size_t count) {
+    if (!tc_ranks_join())
+        return TC_INTERRUPTED;
     for (size_t i = 0; tc_ranks_several() && i < count; i++) {
         tc_record_share(arena, &all->jobs[i], i % all->step, &all->statuses[i]);
         if (all->statuses[i] == TC_OK)
@@ -480,6 +481,7 @@ static void share_records(tc_arena *arena, crowd *all, size_t count) {
         break;
     }
     tc_ranks_part();
+    return TC_OK;
 }
 
 /* Of several ranks, each works alone before and after. */
@@ -487,7 +489,8 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
                       const char **why) {
     crowd *all = TC_NEW(arena, crowd, 1);
     uint64_t total = 0;
-    tc_ranks_join();
+    if (!tc_ranks_join())
+        return TC_INTERRUPTED;
     all->first = tc_ranks_mine();
     all->step = tc_ranks_count();
     tc_ranks_part();
@@ -505,7 +508,7 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
     all->keeping = arenas_for_workers(arena, workers);
     tc_status status = run_on_team(all, workers, mine);
     if (status == TC_OK)
-        share_records(arena, all, count);
+        status = share_records(arena, all, count);
     for (size_t i = 0; i < count && status == TC_OK; i++) {
         if (all->statuses[i] == TC_OK)
             continue;

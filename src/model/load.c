@@ -185,8 +185,8 @@ static tc_status load_safely(const tc_load_request *request, tc_model **model) {
     if (status == TC_OK)
         status = load(request, model, &is_parted);
     tc_escape_end(request->arena, &escape);
-    if (is_parted)
-        tc_ranks_join();
+    if (is_parted && !tc_ranks_join() && status == TC_OK)
+        status = TC_INTERRUPTED;
     return status;
 }
 

@@ -117,12 +117,22 @@ static void parting(void) {
     CHECK(tc_ranks_count() == 1 && tc_ranks_mine() == 0);
     tc_ranks_sum(&number, 1);
     CHECK(number == 7);
-    tc_ranks_join();
+    CHECK(tc_ranks_join());
     CHECK(tc_ranks_count() == ranks && tc_ranks_mine() == mine);
     tc_ranks_barrier();
 }
 
-/* The largest code, printed by the first rank that has it. */
+/* One rank leaves while it works alone: the others learn of it, and none waits. */
+static void leaving(void) {
+    int code = mine == ranks - 1 ? 3 : 0;
+    tc_ranks_part();
+    if (mine < ranks - 1)
+        CHECK(!tc_ranks_join());
+    CHECK(tc_ranks_meet(&code, false) == (mine == 0 ? TC_RANK_PRINTS : TC_RANK_IS_SILENT));
+    CHECK(code == (ranks == 1 ? 3 : 0) && tc_ranks_count() == ranks);
+}
+
+/* A failure is printed by the rank that has it. */
 static void meeting(void) {
     int code = mine == ranks / 2 ? 2 : 0;
     tc_rank_voice voice = tc_ranks_meet(&code, code > 1);
@@ -161,6 +171,7 @@ int main(int argc, char **argv) {
     stops();
     agreement();
     parting();
+    leaving();
     meeting();
     tc_ranks_end();
     return 0;

@@ -1,7 +1,8 @@
-"""A signal to ranks that check or plan a spread problem: none is left waiting for another. A rank that leaves a loop alone would be
+"""A signal to ranks that check or plan a spread problem, or that make runs, each alone: none is left waiting for another. A rank that leaves a loop alone would be
 waited for for a minute."""
 # labels: long once
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ import test_slices
 MEMBERS = 300000  # seconds of work
 BOUND = 30        # seconds
 RANKS = 3
+PAPER = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "examples/paper.tacit"
 
 
 def catches_interrupts(pid):
@@ -78,6 +80,22 @@ class Signals(unittest.TestCase):
                     stopped += code == 3
                     self.assertTrue(code == 3 or output == whole, f"{code}\n{output}")
         self.assertGreater(stopped, 2)
+
+    def test_a_signal_to_one_rank_stops_the_runs_of_all(self):
+        for which in 0, 1:
+            with self.subTest(which=which), ranks.start(
+                    RANKS, test_shapes.SPREAD, "run", PAPER, "--seeds", "6", "--rounds", "20000000", "--threads", "1", "--no-reference",
+                    "--json", cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+                pids = listening(job)
+                time.sleep(3)
+                os.kill(int(pids[which]), signal.SIGINT)
+                try:
+                    output, errors = job.communicate(timeout=BOUND)
+                except subprocess.TimeoutExpired:
+                    job.terminate()
+                    raise
+                self.assertEqual((job.returncode, errors), (3, "tacit run: interrupted: this is how far it came\n"))
+                self.assertEqual([run["outcome"] for run in json.loads(output)["runs"]], ["interrupted"] * RANKS)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Told(unittest.TestCase):
         test_slices.homes(cls.folder / "homes.npy", rows[:HOMES])
         test_slices.homes(cls.folder / "stores.npy", rows[HOMES:])
 
-    def stops(self, teller, *words, **parts):
+    def stops(self, teller, *words, least=40, **parts):
         """Told at every moment; how often that was before the end."""
         text = PROBLEM.format(**{**USUAL, **parts})
         if parts.get("unit") == "data":
@@ -66,7 +66,7 @@ class Told(unittest.TestCase):
             self.assertEqual(done.returncode, 0, lines[-3:] + done.stderr.splitlines()[-3:])
             _, stopped, _, wrong = lines[-2].split()
             self.assertEqual(wrong, "0", done.stderr[-2000:])
-            self.assertGreater(int(stopped), 40)  # the others heard of it when all was found, and came to their end
+            self.assertGreater(int(stopped), least)  # the others heard of it when all was found, and came to their end
 
     def test_check(self):
         for teller, parts in some((3, USUAL), (0, CURVED), (1, EQUAL)):
@@ -79,6 +79,16 @@ class Told(unittest.TestCase):
     def test_run(self):
         for teller, parts in some((1, RANGES), (2, USUAL)):
             self.stops(teller, "run", "p.tacit", "--seed", "1", "--no-reference", **parts)
+
+    def test_runs_of_ranks_that_work_alone(self):
+        """Whoever was not told hears of it while it works, or learns at the next meeting that a rank has left."""
+        self.folder = self.folder / "few"
+        self.folder.mkdir()
+        for name in "homes.npy", "stores.npy":
+            test_slices.homes(self.folder / name, test_slices.rows(20))
+        for teller, words in ((1, ("run", "p.tacit", "--seeds", "3")), (0, ("run", "p.tacit", "--seeds", "3")),
+                              (2, ("sweep", "p.tacit", "--seeds", "2", "--points", "2"))):
+            self.stops(teller, *words, "--no-reference", "--threads", "1", least=10, **RANGES)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@
 
 enum { SMALL = 3000, MOST = 100000, ALL_UNTIL = 40, STRIDE = 5 };
 
-static size_t teller, when, looks;
+static size_t mine, teller, when, looks;
 
-static bool told(void) { return tc_ranks_mine() == teller && ++looks >= when; }
+static bool told(void) { return mine == teller && ++looks >= when; }
 
 void __real_tc_ranks_watch(bool (*told_here)(void));
 void __wrap_tc_ranks_watch(bool (*told_here)(void));
@@ -50,6 +50,7 @@ int main(int argc, char **argv) {
     size_t stopped = 0, wrong = 0, stride = getenv("TACIT_LONG") != NULL ? 1 : STRIDE;
     uint64_t is_over = 0;
     tc_ranks_begin(&argc, &argv);
+    mine = tc_ranks_mine();
     FILE *report = fdopen(dup(STDOUT_FILENO), "w");
     if (argc < 3 || report == NULL || freopen("/dev/null", "w", stdout) == NULL)
         return 2;
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
         int code = tc_cli_main(argc - 1, argv + 1);
         stopped += code == 3;
         wrong += code != 3 && code > 1;
-        is_over = tc_ranks_mine() == teller && looks < when;
+        is_over = mine == teller && looks < when;
         tc_ranks_sum(&is_over, 1);
     }
     if (tc_ranks_prints())

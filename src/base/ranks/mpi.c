@@ -13,20 +13,25 @@
 #include <time.h>
 
 static struct {
-    MPI_Comm work; /* all calls but tc_ranks_meet */
-    MPI_Comm ends; /* tc_ranks_meet: it may be called while other ranks are in a call of `work` */
+    MPI_Comm work;  /* all calls but tc_ranks_meet */
+    MPI_Comm ends;  /* tc_ranks_meet: it may be called while other ranks are in a call of `work` */
+    MPI_Comm apart; /* while each works alone: words that a rank was told to stop, and the end of it */
     size_t count, mine;
     bool is_parted;
+    int said, heard; /* since ranks parted: whether this one sent a word to all others, and how many it received */
     bool (*told_here)(void); /* NULL: never */
     atomic_bool told;        /* to stop: what ranks have heard of each other; any thread reads it */
 } all = {.count = 1};
 
-static const double SECONDS_TO_MEET = 5;    /* after a failure, which may be this rank's alone */
-static const double SECONDS_TO_FINISH = 60; /* after a "no" or an interrupt: the first may still write a result */
-enum { MOST_AT_ONCE = 1 << 24 };            /* items or bytes: MPI counts in int */
-enum { MOST_FEW = 16 };                     /* numbers that go with a word on who was told to stop */
+static const double SECONDS_TO_MEET = 5;          /* after a failure, which may be this rank's alone */
+static const double SECONDS_TO_FINISH = 60;       /* after a "no" or an interrupt: the first may still write a result */
+static const double SECONDS_BETWEEN_LOOKS = 0.01; /* for a word */
+enum { MOST_AT_ONCE = 1 << 24 };                  /* items or bytes: MPI counts in int */
+enum { MOST_FEW = 16 };                           /* numbers that go with a word on who was told to stop */
 
 /* ---- start and end ---- */
+
+static _Thread_local bool may_call; /* MPI: the thread that began */
 
 static void on_error(MPI_Comm *communicator, int *code, ...) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -43,13 +48,16 @@ void tc_ranks_begin(int *argc, char ***argv) {
     (void)MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given);
     (void)MPI_Comm_dup(MPI_COMM_WORLD, &all.work);
     (void)MPI_Comm_dup(MPI_COMM_WORLD, &all.ends);
+    (void)MPI_Comm_dup(MPI_COMM_WORLD, &all.apart);
     (void)MPI_Comm_create_errhandler(on_error, &handler);
     (void)MPI_Comm_set_errhandler(all.work, handler);
     (void)MPI_Comm_set_errhandler(all.ends, handler);
+    (void)MPI_Comm_set_errhandler(all.apart, handler);
     (void)MPI_Comm_size(all.work, &count);
     (void)MPI_Comm_rank(all.work, &mine);
     all.count = (size_t)count;
     all.mine = (size_t)mine;
+    may_call = true;
 }
 
 void tc_ranks_end(void) { (void)MPI_Finalize(); }
@@ -63,11 +71,6 @@ void tc_ranks_abort(int exit_code) {
 size_t tc_ranks_count(void) { return all.is_parted ? 1 : all.count; }
 size_t tc_ranks_mine(void) { return all.is_parted ? 0 : all.mine; }
 bool tc_ranks_prints(void) { return all.mine == 0; }
-void tc_ranks_part(void) { all.is_parted = true; }
-void tc_ranks_join(void) {
-    all.is_parted = false;
-    tc_ranks_barrier();
-}
 
 /* ---- told to stop ---- */
 
@@ -78,11 +81,103 @@ void tc_ranks_watch(bool (*told)(void)) {
 
 bool tc_ranks_told_here(void) { return all.told_here != NULL && all.told_here(); }
 
-bool tc_ranks_told(void) { return tc_ranks_several() ? atomic_load(&all.told) : tc_ranks_told_here(); }
-
 static void hear(bool someone) {
     if (someone)
         atomic_store(&all.told, true);
+}
+
+static void say(void) {
+    for (size_t r = 0; r < all.count; r++) {
+        MPI_Request request;
+        if (r == all.mine)
+            continue;
+        (void)MPI_Isend(NULL, 0, MPI_BYTE, (int)r, 0, all.apart, &request);
+        (void)MPI_Request_free(&request); /* settle waits until it has arrived */
+    }
+    all.said = 1;
+    hear(true);
+}
+
+static void receive_word(void) {
+    (void)MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, all.apart, MPI_STATUS_IGNORE);
+    all.heard++;
+    hear(true);
+}
+
+/* While each rank works alone: says that this one was told to stop, or hears it of another. The first word is enough:
+ * the others are received at the end. */
+static void look(void) {
+    static double next;
+    int is_there = 0;
+    if (!may_call || atomic_load(&all.told))
+        return;
+    if (tc_ranks_told_here()) {
+        say();
+    } else if (tc_seconds() >= next) {
+        (void)MPI_Iprobe(MPI_ANY_SOURCE, 0, all.apart, &is_there, MPI_STATUS_IGNORE);
+        if (is_there)
+            receive_word();
+        next = tc_seconds() + SECONDS_BETWEEN_LOOKS;
+    }
+}
+
+bool tc_ranks_told(void) {
+    if (all.count == 1)
+        return tc_ranks_told_here();
+    if (all.is_parted)
+        look();
+    return atomic_load(&all.told) || (all.is_parted && tc_ranks_told_here());
+}
+
+/* ---- each alone, and together again ---- */
+
+/* Waits without work: other ranks may use this processor. False where the time is over. */
+static bool wait_for(MPI_Request *request, double seconds) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    double until = tc_seconds() + seconds;
+    int done = 0;
+    for (;;) {
+        if (all.is_parted)
+            look();
+        (void)MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done || tc_seconds() > until)
+            return done != 0;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* No word stays on its way. All ranks are here. */
+static void settle(void) {
+    int total = 0;
+    (void)MPI_Allreduce(&all.said, &total, 1, MPI_INT, MPI_SUM, all.apart);
+    while (all.heard < total - all.said)
+        receive_word();
+    hear(total > 0);
+    all.said = all.heard = 0;
+}
+
+/* Of all ranks: those that go on together, and those that leave. False where the time is over. */
+static bool end_part(bool leaves, double seconds, int *left) {
+    static int mine, sum; /* they stay: after the time is over MPI may still write */
+    MPI_Request request;
+    mine = leaves;
+    (void)MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, all.apart, &request);
+    if (!wait_for(&request, seconds))
+        return false;
+    settle();
+    all.is_parted = false;
+    *left = sum;
+    return true;
+}
+
+void tc_ranks_part(void) { all.is_parted = true; }
+
+bool tc_ranks_join(void) {
+    int left = 0;
+    if (all.count > 1)
+        (void)end_part(false, (double)INFINITY, &left);
+    all.is_parted = false;
+    return left == 0;
 }
 
 /* ---- numbers ---- */
@@ -213,33 +308,24 @@ tc_status tc_ranks_agree(tc_status status) {
     return status;
 }
 
-/* Waits without work: other ranks may use this processor. False where the time is over. */
-static bool wait_for(MPI_Request *request, double seconds) {
-    const struct timespec pause = {.tv_nsec = 1000000};
-    double until = tc_seconds() + seconds;
-    int done = 0;
-    for (;;) {
-        (void)MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (done || tc_seconds() > until)
-            return done != 0;
-        (void)nanosleep(&pause, NULL);
-    }
-}
-
-/* Without memory, which may be out. */
+/* A failure before none, then the largest code, then the first rank. Without memory, which may be out. */
 tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
-    static struct {
-        int code, rank; /* the largest code, then the first rank */
-    } mine, first;      /* they stay: after the time is over MPI may still write */
+    enum { FAILED = 1 << 16 };
+    static struct { int code, rank; } mine, first; /* they stay: after the time is over MPI may still write */
+    double seconds = has_failed ? SECONDS_TO_MEET : *exit_code == 0 ? (double)INFINITY : SECONDS_TO_FINISH;
     MPI_Request request;
-    all.is_parted = false;
+    int left = 0;
     if (all.count == 1)
         return TC_RANK_PRINTS;
-    mine.code = *exit_code;
+    if (all.is_parted && !end_part(true, seconds, &left)) {
+        all.is_parted = false;
+        return TC_RANK_FAILED_ALONE;
+    }
+    mine.code = has_failed ? FAILED + *exit_code : all.mine == 0 ? *exit_code : -1;
     mine.rank = (int)all.mine;
     (void)MPI_Iallreduce(&mine, &first, 1, MPI_2INT, MPI_MAXLOC, all.ends, &request);
-    if (!wait_for(&request, has_failed ? SECONDS_TO_MEET : *exit_code == 0 ? (double)INFINITY : SECONDS_TO_FINISH))
+    if (!wait_for(&request, seconds))
         return TC_RANK_FAILED_ALONE;
-    *exit_code = first.code;
+    *exit_code = first.code % FAILED;
     return first.rank == mine.rank ? TC_RANK_PRINTS : TC_RANK_IS_SILENT;
 }

@@ -29,9 +29,10 @@ static inline bool tc_ranks_several(void) { return tc_ranks_count() > 1; }
 /* Whether this is the rank that prints and writes files: rank 0, also while each works alone. */
 bool tc_ranks_prints(void);
 
-/* From now on each rank works alone: it is the only one, until tc_ranks_join, which waits for all. */
+/* From now on each rank works alone: it is the only one, until tc_ranks_join, which waits for all. False: a rank has
+ * left, by tc_ranks_meet, and so must this one. */
 void tc_ranks_part(void);
-void tc_ranks_join(void);
+bool tc_ranks_join(void) TC_MUST_USE;
 
 /* Every rank gets the sums over all ranks, modulo 2^64. Where one rank holds a number and the others have zero, all get
  * that number; so do they of the bits of a double. */
@@ -60,7 +61,9 @@ void tc_ranks_chain_end(void *bytes, size_t count);
 void tc_ranks_barrier(void);
 
 /* Whether some rank was told to stop; told: says so of this one. Ranks hear of each other's where they meet for few
- * numbers, so between two meetings all have the same answer: they leave a loop alike, and none waits for another. */
+ * numbers, so between two meetings all have the same answer: they leave a loop alike, and none waits for another. While
+ * each works alone, a rank that was told sends word, and the others hear of it some time later. Any thread asks; words
+ * go by the thread that began, when it asks or waits. */
 void tc_ranks_watch(bool (*told)(void));
 bool tc_ranks_told(void);
 /* Whether this rank was. Others may not be: whoever leaves a loop for it says so at the next meeting. */
@@ -69,9 +72,10 @@ bool tc_ranks_told_here(void);
 /* The first failure in order of ranks; TC_OK where there is none. */
 tc_status tc_ranks_agree(tc_status status);
 
-/* The end of a command. Ranks that end alike meet: the exit code is the largest of theirs, and the first rank that has
- * it prints. A rank that failed waits some seconds for the others, one that came to a "no" or was interrupted a minute;
- * if they do not come, it failed alone: it prints, and calls tc_ranks_abort. */
+/* The end of a command, where all ranks meet. Where some failed, the largest exit code of theirs holds, and the first
+ * rank that has it prints. Otherwise rank 0 prints, and its exit code holds. A rank that failed waits some seconds for
+ * the others, one that came to a "no" or was interrupted a minute; if they do not come, it failed alone: it prints, and
+ * calls tc_ranks_abort. */
 typedef enum tc_rank_voice { TC_RANK_PRINTS, TC_RANK_IS_SILENT, TC_RANK_FAILED_ALONE } tc_rank_voice;
 tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed);
 void tc_ranks_abort(int exit_code) TC_NORETURN;

@@ -96,6 +96,6 @@ tc_status tc_cli_begin_ranks(tc_cli *cli, const tc_command *command, bool *works
 
 tc_status tc_cli_agree(tc_cli *cli, tc_status status) {
     tc_status agreed = tc_ranks_agree(status);
-    cli->is_bystander = status == TC_OK && agreed != TC_OK;
+    cli->is_bystander = status == TC_OK && agreed != TC_OK && agreed != TC_INTERRUPTED;
     return agreed;
 }

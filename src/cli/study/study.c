@@ -132,9 +132,9 @@ tc_status tc_study_load(tc_study *study, const char *path) {
     if (study->is_apart)
         tc_ranks_part();
     tc_status status = load_here(study, path);
-    if (study->is_apart)
-        tc_ranks_join();
-    else if (tc_ranks_several() && (status == TC_NO_MEMORY || status == TC_TOO_LARGE))
+    if (study->is_apart && !tc_ranks_join())
+        return status == TC_OK ? TC_INTERRUPTED : status;
+    if (!study->is_apart && tc_ranks_several() && (status == TC_NO_MEMORY || status == TC_TOO_LARGE))
         return status; /* an escape: other ranks may still be in a meeting of the loading */
     status = tc_cli_agree(study->cli, status);
     if (status == TC_OK && tc_ranks_several())
