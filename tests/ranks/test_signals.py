@@ -97,6 +97,33 @@ class Signals(unittest.TestCase):
                 self.assertEqual((job.returncode, errors), (3, "tacit run: interrupted: this is how far it came\n"))
                 self.assertEqual([run["outcome"] for run in json.loads(output)["runs"]], ["interrupted"] * RANKS)
 
+    def test_a_signal_to_a_rank_that_is_done_cuts_nothing(self):
+        """The file is written before anything is printed."""
+        path = self.folder / "late.json"
+        with ranks.start(RANKS, test_shapes.SPREAD, "run", "p.tacit", "--seed", "1", "--rounds", "2", "--json", "--output", path.name,
+                         cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            pids, until = listening(job), time.monotonic() + 2 * BOUND
+            while not path.exists() and time.monotonic() < until:
+                time.sleep(0.005)
+            for pid in pids[1:]:
+                os.kill(int(pid), signal.SIGTERM)
+            output, errors = job.communicate(timeout=2 * BOUND)
+        self.assertEqual(job.returncode, 0, errors)
+        self.assertEqual(output, path.read_text())
+
+    def test_a_signal_to_a_rank_that_waits_stops_the_one_that_works(self):
+        with ranks.start(RANKS, test_shapes.SPREAD, "audit", PAPER, "--samples", "100000000", cwd=self.folder, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE) as job:
+            pids = listening(job)
+            time.sleep(2)
+            os.kill(int(pids[1]), signal.SIGTERM)
+            try:
+                _, errors = job.communicate(timeout=BOUND)
+            except subprocess.TimeoutExpired:
+                job.terminate()
+                raise
+        self.assertEqual(job.returncode, 3, errors)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -115,5 +115,7 @@ void tc_terminal_tell(const char *lines);
 bool tc_terminal_has_colours(void);
 /* Clears the line of progress and restores the signals. */
 void tc_terminal_end(void);
+/* From now on neither Ctrl-C nor SIGTERM ends the program; they are seen, as the first is. */
+void tc_terminal_hold(void);
 
 #endif

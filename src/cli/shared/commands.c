@@ -243,19 +243,33 @@ static int print_what_is_left(tc_cli *cli, tc_status status, int code) {
 }
 
 /* Of several ranks one prints. */
-static int print_all(tc_cli *cli, tc_status status, bool yes) {
+static int meet_and_print(tc_cli *cli, tc_status status, bool yes) {
     int code = status != TC_OK ? tc_status_exit_code(status) : yes ? 0 : 1;
     int shared = cli->is_bystander ? 0 : code;
+    if (!tc_ranks_prints())
+        tc_terminal_hold();
     tc_rank_voice voice = tc_ranks_meet(&shared, status != TC_OK && status != TC_INTERRUPTED && !cli->is_bystander);
     cli->is_silent = voice == TC_RANK_IS_SILENT;
     if (cli->is_silent)
         return shared;
+    if (cli->keeps_signals)
+        tc_terminal_clear();
+    else
+        tc_terminal_end();
     if (voice == TC_RANK_FAILED_ALONE || !tc_ranks_prints())
         (void)fprintf(stderr, "tacit: rank %zu failed%s:\n", tc_ranks_mine(),
                       voice == TC_RANK_FAILED_ALONE ? " alone, and ends the job" : "");
     code = print_what_is_left(cli, status, code);
     if (voice == TC_RANK_FAILED_ALONE)
         tc_ranks_abort(code);
+    return code;
+}
+
+/* A rank that has nothing more to do is not ended by a signal: that would end the others too. */
+static int print_all(tc_cli *cli, tc_status status, bool yes) {
+    int code = meet_and_print(cli, status, yes);
+    if (tc_ranks_several())
+        tc_terminal_hold();
     return code;
 }
 
@@ -268,10 +282,6 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
     else
         cli->output.length = 0; /* drop incomplete output */
     tc_escape_end(cli->arena, &escape);
-    if (cli->keeps_signals)
-        tc_terminal_clear();
-    else
-        tc_terminal_end();
     return print_all(cli, status, yes);
 }
 

@@ -181,3 +181,17 @@ void tc_terminal_end(void) {
     terminate_caught = false;
     tc_terminal_clear();
 }
+
+static void on_late(int signal_number) {
+    (void)signal_number;
+    atomic_store(&interrupt_seen, 1);
+}
+
+void tc_terminal_hold(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_late;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
