@@ -107,6 +107,17 @@ class Refusals(unittest.TestCase):
     def test_wrong_option_is_said_once(self):
         self.refused(self.here(3, "run", "curved.tacit", "--sed", "1"), "did you mean --seed?")
 
+    def test_files_that_cannot_be_written(self):
+        problems.write(self.folder / "here", "mine.txt", "not a result\n")
+        for words in (("run", "curved.tacit", "--seed", "1"), ("sweep", "curved.tacit", "--seeds", "1", "--points", "2")):
+            for option in "--output", "--trace", "--report":
+                with self.subTest(words=words, option=option):
+                    done = self.here(2, *words, option, "mine.txt")
+                    plain = subprocess.run([TACIT, *words, option, "mine.txt"], capture_output=True, text=True,
+                                           cwd=self.folder / "here", check=False)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (plain.returncode, plain.stdout, plain.stderr))
+                    self.assertNotEqual(done.returncode, 0)
+
     def long_run(self, *more, patience=10):
         """Long enough to be stopped. mpirun waits so many seconds before it asks, and again before it kills."""
         run = subprocess.Popen(["mpirun", "--mca", "odls_base_sigkill_timeout", str(patience), "-n", "2", MANY, "run", "curved.tacit",

@@ -161,15 +161,20 @@ tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *resul
     return kept;
 }
 
-tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, tc_study_files files,
-                               const char *ledger) {
-    if (!tc_ranks_prints())
-        return TC_OK; /* another rank writes them */
+static tc_status check_files_here(tc_study *study, const tc_arguments *arguments, tc_study_files files,
+                                  const char *ledger) {
     const tc_output_file outputs[] = {{"--output", files.object, {.mark = "{", .name = "a JSON object"}},
                                       {"--trace", files.trace, TC_TRACE_FILE},
                                       {"--report", files.page, TC_PAGE_FILE}};
     const tc_input_file inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", ledger}};
     return tc_outputs_check(study->cli->arena, outputs, 3, inputs, 2, &study->cli->messages);
+}
+
+/* One rank writes them. */
+tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, tc_study_files files,
+                               const char *ledger) {
+    tc_status status = tc_ranks_prints() ? check_files_here(study, arguments, files, ledger) : TC_OK;
+    return tc_cli_agree(study->cli, status);
 }
 
 static tc_status write_object(tc_cli *cli, tacit_result *result, const char *path) {
