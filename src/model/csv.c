@@ -399,7 +399,11 @@ bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_so
     tc_csv csv = {.arena = arena, .diagnostics = diagnostics, .source = source};
     *rows = *columns = 0;
     size_t most = 0;
-    bool good = tc_csv_open(&csv);
+    bool good = true;
+    if (!tc_csv_open(&csv)) {
+        tc_csv_close(&csv);
+        return false;
+    }
     while (good && tc_csv_next(&csv)) {
         if (*rows == 0) {
             /* Quotes must not be removed twice; numbers need none. */
