@@ -56,6 +56,7 @@ static void one_rank_has_all(void **state) {
     size_t first = 1, end = 0, ends[] = {2};
     int code = 2;
     assert_int_equal(tc_ranks_count(), 1);
+    assert_int_equal(tc_ranks_started(), 1);
     assert_int_equal(tc_ranks_mine(), 0);
     tc_ranks_share(5, 17, &first, &end);
     assert_int_equal(first, 0);

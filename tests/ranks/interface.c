@@ -114,7 +114,7 @@ static void agreement(void) {
 static void parting(void) {
     uint64_t number = 7;
     tc_ranks_part();
-    CHECK(tc_ranks_count() == 1 && tc_ranks_mine() == 0);
+    CHECK(tc_ranks_count() == 1 && tc_ranks_mine() == 0 && tc_ranks_started() == ranks);
     tc_ranks_sum(&number, 1);
     CHECK(number == 7);
     CHECK(tc_ranks_join());

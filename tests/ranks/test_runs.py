@@ -132,6 +132,12 @@ class Runs(unittest.TestCase):
         lines = [[line for line in done.stdout.splitlines() if " s" not in line] for done in (one, many)]
         self.assertEqual(lines[1], lines[0])
 
+    def test_text_of_seeds(self):
+        """Ranks that work alone write into a terminal of mpirun's. A file begins with the verdict all the same."""
+        words = ("run", str(SOURCE / "examples/paper.tacit"), "--seeds", "3", "--rounds", "50", "--threads", "1")
+        one, many = self.one(*words).stdout, self.many(2, *words).stdout
+        self.assertEqual(many.splitlines()[:3], one.splitlines()[:3])
+
     def test_fresh_noise(self):
         """Without a seed all ranks have the key of the first: the run is whole, and no second one is the same."""
         results = [json.loads(self.many(2, "run", "affine.tacit", "--no-reference", "--rounds", "40", "--json").stdout)

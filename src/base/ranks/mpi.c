@@ -70,6 +70,7 @@ void tc_ranks_abort(int exit_code) {
 
 size_t tc_ranks_count(void) { return all.is_parted ? 1 : all.count; }
 size_t tc_ranks_mine(void) { return all.is_parted ? 0 : all.mine; }
+size_t tc_ranks_started(void) { return all.count; }
 bool tc_ranks_prints(void) { return all.mine == 0; }
 
 /* ---- told to stop ---- */

@@ -13,6 +13,7 @@ bool tc_ranks_told(void) { return tc_ranks_told_here(); }
 
 size_t tc_ranks_count(void) { return 1; }
 size_t tc_ranks_mine(void) { return 0; }
+size_t tc_ranks_started(void) { return 1; }
 bool tc_ranks_prints(void) { return true; }
 void tc_ranks_part(void) {}
 bool tc_ranks_join(void) { return true; }

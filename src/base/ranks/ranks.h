@@ -25,6 +25,8 @@ void tc_ranks_end(void);
 size_t tc_ranks_count(void);
 size_t tc_ranks_mine(void);
 static inline bool tc_ranks_several(void) { return tc_ranks_count() > 1; }
+/* How many were started, also while each works alone. */
+size_t tc_ranks_started(void);
 
 /* Whether this is the rank that prints and writes files: rank 0, also while each works alone. */
 bool tc_ranks_prints(void);

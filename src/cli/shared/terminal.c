@@ -87,7 +87,7 @@ static void progress(void *context, const char *what, double fraction) {
  * own streams: so those are asked. */
 bool tc_terminal_is_watched(int stream) {
     char path[64];
-    if (!tc_ranks_prints() || tc_ranks_count() == 1)
+    if (!tc_ranks_prints() || tc_ranks_started() == 1)
         return tc_ranks_prints() && isatty(stream) == 1;
     (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), stream);
     int launcher = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
