@@ -93,7 +93,7 @@ static void say(void) {
         if (r == all.mine)
             continue;
         (void)MPI_Isend(NULL, 0, MPI_BYTE, (int)r, 0, all.apart, &request);
-        (void)MPI_Request_free(&request); /* settle waits until it has arrived */
+        (void)MPI_Request_free(&request); /* all receive it, at the latest when they settle */
     }
     all.said = 1;
     hear(true);

@@ -246,15 +246,14 @@ static int print_what_is_left(tc_cli *cli, tc_status status, int code) {
 static int meet_and_print(tc_cli *cli, tc_status status, bool yes) {
     int code = status != TC_OK ? tc_status_exit_code(status) : yes ? 0 : 1;
     int shared = cli->is_bystander ? 0 : code;
+    tc_terminal_clear();
     if (!tc_ranks_prints())
         tc_terminal_hold();
     tc_rank_voice voice = tc_ranks_meet(&shared, status != TC_OK && status != TC_INTERRUPTED && !cli->is_bystander);
     cli->is_silent = voice == TC_RANK_IS_SILENT;
     if (cli->is_silent)
         return shared;
-    if (cli->keeps_signals)
-        tc_terminal_clear();
-    else
+    if (!cli->keeps_signals)
         tc_terminal_end();
     if (voice == TC_RANK_FAILED_ALONE || !tc_ranks_prints())
         (void)fprintf(stderr, "tacit: rank %zu failed%s:\n", tc_ranks_mine(),
