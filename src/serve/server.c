@@ -69,6 +69,33 @@ static void catch_signals(void) {
     }
 }
 
+/* libevent tells of a signal when its loop comes round, which a database that hangs can hold up. So ours hears it
+ * first.
+ */
+static struct sigaction libevents[TC_SERVER_SIGNALS];
+
+static void hear_first(int number) {
+    hear(number);
+    for (size_t i = 0; i < TC_SERVER_SIGNALS; i++)
+        if (SIGNALS[i] == number)
+            libevents[i].sa_handler(number);
+}
+
+static void go_before_libevent(size_t i) {
+    (void)sigaction(SIGNALS[i], NULL, &libevents[i]);
+    struct sigaction action = libevents[i];
+    action.sa_handler = hear_first;
+    (void)sigaction(SIGNALS[i], &action, NULL);
+}
+
+bool tc_server_is_told(void) { return heard[0] || heard[1]; }
+
+bool tc_server_is_stopped(tc_server *s) {
+    if (s->stops == 0 && tc_server_is_told())
+        (void)event_base_loop(s->base, EVLOOP_NONBLOCK); /* calls on_stop */
+    return s->stops > 0;
+}
+
 static void on_stop(evutil_socket_t number, short what, void *context) {
     (void)number;
     (void)what;
@@ -153,6 +180,7 @@ tc_status tc_server_set_events(tc_server *s) {
         s->signals[i] = evsignal_new(s->base, SIGNALS[i], SIGNALS[i] == SIGHUP ? on_hangup : on_stop, s);
         if (s->signals[i] == NULL || event_add(s->signals[i], NULL) != 0)
             return TC_NO_MEMORY;
+        go_before_libevent(i);
         if (heard[i])
             event_active(s->signals[i], EV_SIGNAL, 1);
     }

@@ -107,6 +107,7 @@ typedef struct tc_server {
     bool has_trace_failed, was_over, was_told;
     bool was_forbidden;   /* at_start or before_first said no, and why */
     unsigned stops;       /* signals to stop */
+    double stop_heard_at; /* while the database was waited for; 0: not */
     const char *run_id;   /* hexadecimal digits */
     const char *state;    /* settings.state with its links followed */
     const char *place;    /* of the journal, in messages */
@@ -131,6 +132,10 @@ void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *re
 void tc_server_notify_ready(tc_server *server);
 void tc_server_notify_tick(tc_server *server);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
+/* Whether a signal to stop has come, also while the loop stands still. */
+bool tc_server_is_told(void);
+/* The same outside of the loop, which then deals with it. */
+bool tc_server_is_stopped(tc_server *server);
 
 tc_journal_settings tc_server_journal(tc_server *server, const unsigned char *terms);
 

@@ -6,10 +6,11 @@
 #include <string.h>
 #include <sys/time.h>
 
+static const double STOP_PATIENCE = 2; /* seconds that the database has after a signal to stop */
+
 /* Pages go on while the database is waited for, on the same thread: within a commit too, whose round they do not show
  * (tc_server_refresh). */
-static void show_pages(void *context) {
-    tc_server *s = context;
+static void show_pages(tc_server *s) {
     if (s->http == NULL)
         return;
     tc_rounds_lock(s->rounds);
@@ -20,13 +21,22 @@ static void show_pages(void *context) {
     tc_rounds_unlock(s->rounds);
 }
 
+static bool on_wait(void *context) {
+    tc_server *s = context;
+    show_pages(s);
+    if (!tc_server_is_told())
+        return false;
+    s->stop_heard_at = s->stop_heard_at > 0 ? s->stop_heard_at : tc_serve_now();
+    return tc_serve_now() > s->stop_heard_at + STOP_PATIENCE;
+}
+
 tc_journal_settings tc_server_journal(tc_server *s, const unsigned char *terms) {
     const tc_server_settings *of = s->settings;
     return (tc_journal_settings){.folder = s->state,
                                  .address = of->journal,
                                  .key = s->journal_key,
                                  .lease = of->lease,
-                                 .meanwhile = show_pages,
+                                 .meanwhile = on_wait,
                                  .context = s,
                                  .durability = of->durability,
                                  .terms = terms};
@@ -106,22 +116,38 @@ static void begin_waiting(tc_server *s) {
     tc_server_notify_ready(s);
 }
 
+static bool is_one_of(const unsigned char seen[TC_HASH], const unsigned char *mine, const unsigned char *also) {
+    static const unsigned char unknown[TC_HASH];
+    return memcmp(seen, unknown, TC_HASH) == 0 || memcmp(seen, mine, TC_HASH) == 0 ||
+           (also != NULL && memcmp(seen, also, TC_HASH) == 0);
+}
+
+/* NULL: it is the run of these options. */
+static const char *find_other_run(const tc_server *s, const tc_journal_seen *seen) {
+    const tc_server_settings *of = s->settings;
+    unsigned char terms[TC_HASH], before[TC_HASH];
+    if (!is_one_of(seen->plan_hash, of->plan->hash, NULL))
+        return "belongs to a run of another plan: start with the file and the options of that run, or choose another "
+               "database";
+    if (!tc_server_terms(of, of->method, terms) || !tc_server_terms(of, of->method_before, before))
+        return "cannot be compared with the options";
+    return is_one_of(seen->terms, terms, of->method_before != NULL ? before : NULL)
+               ? NULL
+               : "belongs to a run of another file, seed, margin or schedule, or a data file has changed: start with "
+                 "the "
+                 "file and the options of that run, or choose another database";
+}
+
 /* A cloud with other options could never go on with the run: better to know it now than when it is needed. */
 static bool is_ours(tc_server *s, const lease_look *found) {
-    static const unsigned char unknown[TC_HASH];
-    if (s->settings->standby && found->seen.key_trouble != NULL) {
-        tc_buffer_printf(s->messages, "the journal '%s' cannot be used: %s\n", s->place, found->seen.key_trouble);
-        return false;
-    }
-    if (!s->settings->standby || memcmp(found->seen.plan_hash, unknown, TC_HASH) == 0 ||
-        memcmp(found->seen.plan_hash, s->settings->plan->hash, TC_HASH) == 0)
-        return true;
-    tc_buffer_printf(
-        s->messages,
-        "the journal '%s' belongs to a run of another plan: start with the file and the options of that run, or "
-        "choose another database\n",
-        s->place);
-    return false;
+    const char *why = !s->settings->standby ? NULL
+                      : found->seen.key_trouble != NULL
+                          ? tc_arena_format(s->arena, "cannot be used: %s", found->seen.key_trouble)
+                      : !found->seen.may_write ? "cannot be used: its user may not write there"
+                                               : find_other_run(s, &found->seen);
+    if (why != NULL)
+        tc_buffer_printf(s->messages, "the journal '%s' %s\n", s->place, why);
+    return why == NULL;
 }
 
 /* The database must be reached once: then the address is right, and a database that fails later is waited for.
@@ -131,9 +157,12 @@ tc_status tc_server_stand_by(tc_server *s) {
     lease_look before = {.status = TC_INTERNAL};
     double lease = s->settings->lease > 0 ? s->settings->lease : TC_JOURNAL_LEASE;
     double often = fmin(lease / 4, 1), until = 0; /* a lease may be given up at any time */
-    s->figures.phase = TC_PHASE_ENROLLING;
-    while (s->stops == 0) {
+    if (s->stops == 0)
+        s->figures.phase = TC_PHASE_ENROLLING;
+    while (!tc_server_is_stopped(s)) {
         lease_look found = look(s);
+        if (tc_server_is_told())
+            continue;
         bool is_reached = found.status == TC_OK;
         if (is_reached && !found.seen.is_held)
             break;
@@ -158,7 +187,8 @@ tc_status tc_server_stand_by(tc_server *s) {
     }
     if (s->figures.phase == TC_PHASE_STANDBY && s->stops == 0)
         s->figures.phase = TC_PHASE_ENROLLING;
-    (void)snprintf(s->waited_for, sizeof s->waited_for, "%s", before.holder);
+    if (before.holder[0] != '\0')
+        (void)snprintf(s->waited_for, sizeof s->waited_for, "%s", before.holder);
     return TC_OK;
 }
 
@@ -173,7 +203,7 @@ static void on_renew(evutil_socket_t number, short what, void *context) {
     (void)number;
     (void)what;
     tc_server *s = context;
-    if (tc_journal_renew(s->journal) != TC_OK)
+    if (tc_journal_renew(s->journal) != TC_OK && !tc_server_is_told()) /* told: it stops, and releases nothing more */
         tc_rounds_journal_failed(s->rounds);
 }
 

@@ -209,14 +209,6 @@ static tc_status find_place(tc_server *s) {
     return TC_BAD_USAGE;
 }
 
-static tc_status set_aside(tc_server *s, const tc_journal_settings *settings) {
-    const char *aside;
-    tc_status status = tc_journal_set_aside(s->arena, settings, s->messages, &aside);
-    if (status == TC_OK)
-        TC_LOG(s->settings->log, TC_EVENT_MOVED, tc_log_text("file", aside));
-    return status;
-}
-
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
     unsigned char terms[TC_HASH], before[TC_HASH];
@@ -237,10 +229,9 @@ static tc_status open_journal(tc_server *s) {
     }
     if (of->new_run || !seen.exists)
         status = ask(s, of->at_start, NULL, false);
-    if (status == TC_OK && of->new_run && seen.exists)
-        status = set_aside(s, &settings);
     if (status != TC_OK)
         return status;
+    settings.is_new_run = of->new_run && seen.exists;
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status != TC_OK)
         return status;
@@ -332,6 +323,8 @@ static tc_status open_doors(tc_server *s) {
 static void announce(tc_server *s) {
     const tc_server_settings *of = s->settings;
     const tc_journal_round *last = tc_journal_last(s->journal);
+    if (tc_journal_aside(s->journal) != NULL)
+        TC_LOG(of->log, TC_EVENT_MOVED, tc_log_text("file", tc_journal_aside(s->journal)));
     TC_LOG(of->log, TC_EVENT_STARTED, tc_log_text("run", s->run_id), tc_log_text("plan", s->figures.plan_hash),
            tc_log_count("epoch", s->epoch.number), tc_log_count("agents", of->model->agent_count),
            tc_log_count("rounds", s->figures.rounds));
@@ -363,7 +356,7 @@ static tc_status take_journal(tc_server *s, bool *is_over) {
     const tc_server_settings *of = s->settings;
     *is_over = true;
     tc_status status = of->journal != NULL ? tc_server_stand_by(s) : TC_OK;
-    if (status != TC_OK || s->figures.phase == TC_PHASE_STOPPING)
+    if (status != TC_OK || s->stops > 0)
         return status;
     status = listen_for_agents(s);
     if (status != TC_OK) {
@@ -385,6 +378,8 @@ static tc_status take_journal_in_turn(tc_server *s) {
         s->messages = &attempt;
         tc_status status = take_journal(s, &is_over);
         s->messages = messages;
+        if (s->journal == NULL && tc_server_is_stopped(s))
+            return TC_OK;
         if (status == TC_OK || is_over || !s->settings->standby) {
             tc_buffer_puts(messages, tc_buffer_text(&attempt));
             return status;

@@ -166,13 +166,19 @@ class Way:
 
     def __init__(self, where, what="nothing", silent_after=None):
         self.where, self.what, self.is_cutting, self.pairs = where, what, threading.Event(), []
-        self.silent_after, self.sent = silent_after, bytearray()
+        self.silent_after, self.sent, self.is_hanging = silent_after, bytearray(), False
         self.door = socket.create_server(("127.0.0.1", 0))
         self.thread = threading.Thread(target=self.accept, daemon=True)
         self.thread.start()
 
     def address(self, database):
         return f"postgresql://tacit@127.0.0.1:{self.door.getsockname()[1]}/{database}"
+
+    def hang(self):
+        """Whoever connects from now on hears nothing; connections that are there are cut."""
+        self.is_hanging = True
+        for end in self.pairs:
+            end.close()
 
     def cut_next(self):
         self.is_cutting.set()
@@ -183,6 +189,9 @@ class Way:
                 near, _ = self.door.accept()
             except OSError:
                 return
+            if self.is_hanging:
+                self.pairs.append(near)
+                continue
             far = socket.socket(socket.AF_UNIX)
             far.connect(str(self.where.sockets / f".s.PGSQL.{self.where.port}"))
             self.pairs += [near, far]

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import sqlite3
 import subprocess
 import unittest
@@ -147,6 +148,56 @@ class Postgres(unittest.TestCase):
         self.expect_refused(refused, 3, "another process has it open")
         self.assertEqual(cloud.stop(), 0)
         self.assertEqual(self.sql("SELECT count(DISTINCT run_id) FROM tacit_journal"), "2")
+
+    def test_a_new_run_that_cannot_begin_leaves_the_old_one_where_it_is(self):
+        """Without a key; with an agent that is not there; without the right to insert rows."""
+        self.assertEqual(self.start(ready=True).stop(), 0)
+        run = "SELECT id, encode(run_id, 'hex') FROM tacit_journal"
+        before = self.sql(run)
+        self.expect_refused(self.start("--new-run", key=None), 2, "needs a key")
+        self.assertEqual(self.sql(run), before)
+        self.expect_refused(self.start("--new-run", "--disbelieve", "nobody"), 2, "no agent 'nobody'")
+        self.assertEqual(self.sql(run), before)
+        self.sql("CREATE ROLE updater LOGIN; GRANT SELECT, UPDATE ON tacit_journal TO updater")
+        self.expect_refused(self.start("--new-run", address=self.address.replace("user=tacit", "user=updater")), 3, "may not write")
+        self.assertEqual(self.sql(run), before)
+        cloud = self.start(ready=True)
+        self.assertEqual(town.events(cloud, "begun"), [])
+        self.assertEqual(cloud.stop(), 0)
+
+    def test_a_new_run_in_a_folder_that_cannot_begin_leaves_the_old_one_where_it_is(self):
+        folder = self.parties.folder / f"{self.database}.folder"
+
+        def start(*more, **how):
+            self.starts += 1
+            return self.parties.start_cloud("--http", "off", "--log", "json", *more, seed=town.SEED, state=folder, trace=False,
+                                            name=f"{self.database}.{self.starts}", **how)
+
+        self.assertEqual(start().stop(), 0)
+        self.expect_refused(start("--new-run", "--disbelieve", "nobody", ready=None), 2, "no agent 'nobody'")
+        self.assertEqual([path.name for path in folder.glob("journal*.db")], ["journal.db"])
+        cloud = start()
+        self.assertEqual(town.events(cloud, "begun"), [])
+        self.assertEqual(cloud.stop(), 0)
+
+    def test_a_database_that_changes_nothing_is_noticed_before_agents_hear_of_the_epoch(self):
+        self.assertEqual(self.start(ready=True).stop(), 0)
+        self.sql("CREATE RULE nothing AS ON UPDATE TO tacit_journal DO INSTEAD NOTHING")
+        self.expect_refused(self.start(), 3, "keeps its row from being changed")
+        self.sql("DROP RULE nothing ON tacit_journal")
+        self.assertEqual(self.start(ready=True).stop(), 0)
+
+    def test_a_row_that_is_deleted_under_a_cloud_ends_it_and_the_back_up_is_named(self):
+        cloud = self.start(ready=True)
+        self.sql("DELETE FROM tacit_journal")
+        self.expect_refused(cloud, 3, "its row is gone", "--after-restore")
+        self.assertNotIn("goes on there", cloud.err)
+
+    def test_a_server_that_says_nothing_does_not_keep_a_signal_from_ending_the_start(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            cloud = self.start(address=f"postgresql://127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=0")
+            with silent.accept()[0]:
+                self.assertEqual(cloud.stop(), 0, cloud.err)
 
     def test_a_changed_row_is_refused(self):
         self.start()
@@ -292,9 +343,19 @@ class Postgres(unittest.TestCase):
     # ---- options ----
 
     def test_a_password_in_the_address_is_refused_and_not_repeated(self):
-        for address in ("postgresql://tacit:secret@localhost/x", "postgres://localhost/x?password=secret"):
+        for address in ("postgresql://tacit:secret@localhost/x", "postgres://localhost/x?password=secret",
+                        "postgresql://tacit:ge/secret@127.0.0.1:1/x", "postgresql://tacit:1/secret@127.0.0.1/x",
+                        "postgresql://tacit:ge?secret@127.0.0.1:1/x"):
             cloud = self.start(address=address)
-            self.expect_refused(cloud, 2, "password", ".pgpass")
+            self.expect_refused(cloud, 2, *(["password", ".pgpass"] if "ge?" not in address else []))
+            self.assertNotIn("secret", cloud.err + cloud.out)
+
+    def test_an_address_that_cannot_be_right_is_refused(self):
+        for address, words in (("postgresql://localhost:99999/x", "port"), ("postgresql://localhost:1e3/x", "port"),
+                               ("postgresql://a,b:5432,c:x/d", "port"), ("postgresql://localhost/x?sslmode=bogus", "sslmode"),
+                               ("postgresql:///x?dbname=postgresql%3A%2F%2Fu%3Asecret%40h%2Fx", "address itself")):
+            cloud = self.start(address=address)
+            self.expect_refused(cloud, 2, words)
             self.assertNotIn("secret", cloud.err + cloud.out)
 
     def test_options_that_do_not_fit_are_refused(self):

@@ -257,6 +257,20 @@ class Standby(unittest.TestCase):
         self.expect_same_bits(book)
         self.assertEqual(sum(bool(town.events(cloud, "begun")) for cloud in clouds), 1)
 
+    def test_of_several_that_begin_at_once_one_begins_and_the_others_hear_that_it_has(self):
+        for _ in range(3):
+            Standby.databases += 1
+            address = self.cluster.new(f"run{Standby.databases}")
+            clouds = [self.start(recorders.free_port(), address=address, lease=3600) for _ in range(5)]
+            first = Parties.wait_for(lambda: next((c for c in clouds if town.events(c, "listening")), None), what="a winner")
+            for cloud in clouds:
+                if cloud is first:
+                    continue
+                Parties.wait_for(lambda c=cloud: not c.is_running() or town.events(c, "standby"), what="a word of a loser")
+                self.assertNotIn("already exists", cloud.err)
+                cloud.kill()
+            self.assertEqual(first.stop(), 0, first.err[-2000:])
+
     # ---- a standby that cannot go on ----
 
     def test_one_that_could_never_take_over_is_refused_at_its_start(self):
@@ -268,9 +282,70 @@ class Standby(unittest.TestCase):
         locked_out = self.start(recorders.free_port(), "--standby", key=self.cluster.make_key())
         self.assertEqual(locked_out.wait(), 2, locked_out.err[-2000:])
         self.assertIn("--journal-key is not the key that its run was begun with", locked_out.err)
+        for more, seed in (((), 8), (("--margin", "auto"), town.SEED)):
+            stranger = self.start(recorders.free_port(), "--standby", *more, seed=seed)
+            self.assertEqual(stranger.wait(), 2, stranger.err[-2000:])
+            self.assertIn("a run of another", stranger.err)
+        name = f"run{Standby.databases}"
+        self.cluster.sql("CREATE ROLE looker LOGIN; GRANT SELECT ON tacit_journal TO looker", database=name)
+        looker = self.start(recorders.free_port(), "--standby", address=self.address.replace("user=tacit", "user=looker"))
+        self.assertEqual(looker.wait(), 2, looker.err[-2000:])
+        self.assertIn("its user may not write there", looker.err)
         lost = self.start(recorders.free_port(), "--standby", address=self.cluster.address("nowhere"))
         self.assertEqual(lost.wait(), 3, lost.err[-2000:])
         self.assertIn("nowhere", lost.err)
+
+    def epoch(self):
+        return self.cluster.sql("SELECT epoch FROM tacit_journal", database=f"run{Standby.databases}")
+
+    def test_one_that_is_stopped_while_its_port_is_in_use_ends_and_takes_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as busy:
+            first = self.start(recorders.free_port(), ready=True)
+            second = self.start(busy.getsockname()[1], "--standby")
+            town.await_event(second, "standby")
+            first.kill()
+            self.assertIn("in use", town.await_event(second, "not-taken-over")["why"])
+            epoch = self.epoch()
+            self.assertEqual(second.stop(), 0, second.err[-2000:])
+            self.assertEqual(second.json()["outcome"], "stopped")
+            self.assertEqual(self.epoch(), epoch)
+
+    def test_one_that_could_not_take_over_at_first_says_whose_run_it_took(self):
+        with socket.create_server(("127.0.0.1", 0)) as busy:
+            port = busy.getsockname()[1]
+            first = self.start(recorders.free_port(), ready=True)
+            second = self.start(port, "--standby")
+            town.await_event(second, "standby")
+            first.kill()
+            town.await_event(second, "not-taken-over")
+        self.assertIn(f"process {first.pid}", town.await_event(second, "taken-over")["holder"])
+        self.assertEqual(second.stop(), 0, second.err[-2000:])
+
+    def test_one_that_is_stopped_while_the_row_is_locked_ends_and_takes_nothing(self):
+        first = self.start(recorders.free_port(), ready=True)
+        second = self.start(recorders.free_port(), "--standby")
+        town.await_event(second, "standby")
+        epoch = self.epoch()
+        name = f"run{Standby.databases}"
+        with self.cluster.locked("tacit_journal", name):
+            first.kill()
+            waits = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}' AND wait_event_type = 'Lock'"
+            Parties.wait_for(lambda: self.cluster.sql(waits) != "0", what="a statement that waits")
+            self.assertEqual(second.stop(), 0, second.err[-2000:])
+        self.assertEqual(self.epoch(), epoch)
+
+    def test_while_the_database_hangs_a_standby_shows_its_pages_and_can_be_stopped(self):
+        """It connects, and nobody answers: libpq would wait for ever."""
+        port = recorders.free_port()
+        with cluster.Way(self.cluster) as way:
+            address = way.address(f"run{Standby.databases}") + "?connect_timeout=0"
+            self.start(port, ready=True)
+            second = self.start(port, "--standby", address=address)
+            town.await_event(second, "standby")
+            http = town.await_event(second, "http")["port"]
+            way.hang()
+            Parties.wait_for(lambda: town.page(http, "healthz") == "waiting-for-database\n", what="a page that says so")
+            self.assertEqual(second.stop(), 0, second.err[-2000:])
 
     def test_one_that_cannot_read_its_ledger_says_so_and_does_not_keep_the_lease(self):
         port = recorders.free_port()

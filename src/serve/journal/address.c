@@ -23,6 +23,49 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
     return NULL;
 }
 
+/* One number or several, with commas between them; none before or after a comma is the usual one. */
+static bool are_ports(const char *ports) {
+    for (const char *at = ports; at != NULL; at = *at == ',' ? at + 1 : NULL) {
+        size_t digits = strspn(at, "0123456789");
+        if (digits > 5 || strtoul(at, NULL, 10) > 65535 || (at[digits] != '\0' && at[digits] != ','))
+            return false;
+        at += digits;
+    }
+    return true;
+}
+
+static bool is_ssl_mode(const char *mode) {
+    static const char *const modes[] = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(mode, modes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A password that has a '/' or a '?' ends the part of the host for libpq, and the rest would be shown as a port or a
+ * database. NULL: there is none. */
+static const char *find_flaw(const char *address, const PQconninfoOption *options) {
+    const char *host = strstr(address, "://") + 3, *rest = host + strcspn(host, "/?");
+    const char *database = value_of(options, "dbname"), *mode = value_of(options, "sslmode");
+    if (value_of(options, "password") != NULL || value_of(options, "sslpassword") != NULL)
+        return "there is a password in the address, and every user of this machine can read the arguments of a "
+               "process. "
+               "Take it out, and put a line HOST:PORT:DATABASE:USER:PASSWORD into ~/.pgpass with mode 0600, or into "
+               "the "
+               "file that PGPASSFILE names";
+    if (strchr(rest, '@') != NULL)
+        return "there is an '@' after the host. If a password is before it, take that out: every user of this machine "
+               "can "
+               "read the arguments of a process (~/.pgpass has room for it). If not, write %40";
+    if (database != NULL && (strchr(database, '=') != NULL || strstr(database, "://") != NULL))
+        return "the name of the database is an address itself";
+    if (!are_ports(value_of(options, "port")))
+        return "its port is no number from 1 to 65535";
+    return mode != NULL && !is_ssl_mode(mode)
+               ? "its sslmode is not disable, allow, prefer, require, verify-ca or verify-full"
+               : NULL;
+}
+
 tc_status tc_journal_check_address(const char *address, tc_buffer *messages) {
     if (strncmp(address, "postgresql://", 13) != 0 && strncmp(address, "postgres://", 11) != 0)
         return refuse(messages, "a database is postgresql://[USER@]HOST[:PORT]/DATABASE; a folder is --state DIR");
@@ -32,13 +75,9 @@ tc_status tc_journal_check_address(const char *address, tc_buffer *messages) {
     if (options == NULL)
         return refuse(messages, "this is not an address that libpq understands: "
                                 "postgresql://[USER@]HOST[:PORT]/DATABASE[?OPTION=VALUE&...]");
-    bool has_secret = value_of(options, "password") != NULL || value_of(options, "sslpassword") != NULL;
+    const char *why = find_flaw(address, options);
     PQconninfoFree(options);
-    return has_secret ? refuse(messages,
-                               "there is a password in the address, and every user of this machine can read the "
-                               "arguments of a process. Take it out, and put a line HOST:PORT:DATABASE:USER:PASSWORD "
-                               "into ~/.pgpass with mode 0600, or into the file that PGPASSFILE names")
-                      : TC_OK;
+    return why != NULL ? refuse(messages, why) : TC_OK;
 }
 
 static bool is_near(const char *host, size_t length) {

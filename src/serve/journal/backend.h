@@ -37,8 +37,6 @@ typedef struct tc_journal_backend {
                       const unsigned char *made, tc_buffer *messages);
     void (*close)(tc_journal *journal); /* also after a failed open */
     tc_status (*look)(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages, tc_journal_seen *seen);
-    tc_status (*set_aside)(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                           const char **aside);
     void (*discard)(tc_journal *journal);
     /* Survives loss of power at any durability. */
     const char *(*write_standing)(tc_journal *journal, const tc_journal_standing *standing);
@@ -62,6 +60,7 @@ struct tc_journal {
     tc_durability durability;
     double lease; /* seconds; 0: there is none */
     bool is_broken, is_new;
+    const char *aside; /* what was put aside for it; NULL: nothing */
     bool is_lost;      /* another process has taken the journal over */
     bool has_epoch;    /* opening has begun the epoch that tc_journal_begin_epoch will give */
     bool is_under_way; /* a round is on its way, and may not be durable */

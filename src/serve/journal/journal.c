@@ -189,17 +189,12 @@ tc_status tc_journal_look(tc_arena *arena, const tc_journal_settings *settings, 
     return backend_of(settings)->look(arena, settings, messages, seen);
 }
 
-tc_status tc_journal_set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                               const char **aside) {
-    *aside = NULL;
-    return backend_of(settings)->set_aside(arena, settings, messages, aside);
-}
-
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal) { return &journal->run; }
 bool tc_journal_is_readable(const tc_journal *journal) {
     return journal->backend == &tc_journal_postgres && journal->key == NULL;
 }
 bool tc_journal_is_new(const tc_journal *journal) { return journal->is_new; }
+const char *tc_journal_aside(const tc_journal *journal) { return journal->aside; }
 
 void tc_journal_discard(tc_journal *journal) {
     if (journal->is_new)

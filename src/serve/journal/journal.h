@@ -37,10 +37,12 @@ typedef struct tc_journal_settings {
     const char *address; /* postgresql://...: of the database, which is used in place of the folder; NULL: none */
     tc_journal_key *key; /* of a journal in a database; NULL: none, which only one that was begun without can do */
     double lease;        /* seconds, in a database; 0: TC_JOURNAL_LEASE */
-    /* Called every tenth of a second while a database is waited for. It must not use the journal. NULL: nothing is. */
-    void (*meanwhile)(void *context);
+    /* Called every tenth of a second while a database is waited for. It must not use the journal. True: it is waited
+     * for no longer. NULL: nothing is called. */
+    bool (*meanwhile)(void *context);
     void *context;
     tc_durability durability;
+    bool is_new_run;                   /* the journal of another run is put aside, or stays if this one cannot begin */
     const unsigned char *terms;        /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
     const unsigned char *terms_before; /* those that an earlier version gave the same run; NULL: none */
     const char *vfs;                   /* for tests: SQLite's file system; NULL: the default */
@@ -74,26 +76,28 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
  * message that does not repeat it. */
 tc_status tc_journal_check_address(const char *address, tc_buffer *messages) TC_MUST_USE;
 
-typedef struct tc_journal_seen {      /* without opening it */
-    bool exists;                      /* there is a journal, of any run */
-    bool is_held;                     /* a database's: another process has it */
-    const char *holder;               /* ... which: "cloud.example, process 7" */
-    double seconds;                   /* ... until its lease ends */
-    unsigned char plan_hash[TC_HASH]; /* a database's: of the plan of its run; zeros: not known */
-    const char *key_trouble;          /* a database's: why the key of the settings does not open it; NULL: it does */
+typedef struct tc_journal_seen { /* without opening it */
+    bool exists;                 /* there is a journal, of any run */
+    bool is_held;                /* a database's: another process has it */
+    const char *holder;          /* ... which: "cloud.example, process 7" */
+    double seconds;              /* ... until its lease ends */
+    /* A database's: of the plan of its run, and its terms; zeros: not known. */
+    unsigned char plan_hash[TC_HASH], terms[TC_HASH];
+    bool may_write;          /* a database's: by its own rules */
+    const char *key_trouble; /* a database's: why the key of the settings does not open it; NULL: it does */
 } tc_journal_seen;
 tc_status tc_journal_look(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
                           tc_journal_seen *seen) TC_MUST_USE;
-/* Puts the journal of another run aside. aside: its new name. TC_CANNOT_READ while a process has it. */
-tc_status tc_journal_set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                               const char **aside) TC_MUST_USE;
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
 /* Whether a database keeps it, and could read it: it was begun by a version without keys. */
 bool tc_journal_is_readable(const tc_journal *journal);
 /* Whether tc_journal_open made it. */
 bool tc_journal_is_new(const tc_journal *journal);
-/* Deletes a new journal, whose run nobody knows yet. Does nothing to any other. */
+/* The new name of what tc_journal_open has put aside; NULL: nothing. */
+const char *tc_journal_aside(const tc_journal *journal);
+/* Deletes a new journal, whose run nobody knows yet, and brings back what was put aside for it. Does nothing to any
+ * other. It cannot be used any more. */
 void tc_journal_discard(tc_journal *journal);
 /* The last committed round at the time of opening. */
 const tc_journal_round *tc_journal_last(const tc_journal *journal);

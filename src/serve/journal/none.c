@@ -27,15 +27,6 @@ static tc_status look_nowhere(tc_arena *arena, const tc_journal_settings *settin
     return refuse(messages);
 }
 
-static tc_status set_nothing_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                                   const char **aside) {
-    (void)arena;
-    (void)settings;
-    (void)aside;
-    return refuse(messages);
-}
-
-const tc_journal_backend tc_journal_postgres = {
-    .open = open_nothing, .close = close_nothing, .look = look_nowhere, .set_aside = set_nothing_aside};
+const tc_journal_backend tc_journal_postgres = {.open = open_nothing, .close = close_nothing, .look = look_nowhere};
 
 #endif

@@ -44,7 +44,7 @@ static tc_pg *visit(tc_arena *arena, const tc_journal_settings *settings, bool *
 
 #define HELD                                                                                                           \
     "expires > clock_timestamp(), holder, extract(epoch FROM expires - clock_timestamp())::float8, plan_hash, "        \
-    "format, run_id, substring(answers FROM 1 FOR 16)"
+    "format, run_id, substring(answers FROM 1 FOR 16), terms, has_table_privilege('tacit_journal', 'UPDATE')"
 
 #define MAKE_KEY "`tacit keys journal FILE` makes a key; give it to all clouds of the run"
 
@@ -75,15 +75,18 @@ static const char *text_of(tc_arena *arena, tc_journal_blob text) {
 }
 
 static tc_journal_seen seen_at(tc_arena *arena, tc_journal_key *key, const PGresult *row, int column) {
-    tc_journal_blob plan_hash = tc_pg_blob(row, column + 3);
+    tc_journal_blob plan_hash = tc_pg_blob(row, column + 3), terms = tc_pg_blob(row, column + 7);
     tc_journal_seen seen = {.exists = true,
                             .is_held = tc_pg_bool(row, column),
                             .holder = text_of(arena, tc_pg_blob(row, column + 1)),
                             .seconds = fmax(tc_pg_double(row, column + 2), 0),
+                            .may_write = tc_pg_bool(row, column + 8),
                             .key_trouble = find_key_trouble(key, tc_pg_word(row, column + 4),
                                                             tc_pg_blob(row, column + 5), tc_pg_blob(row, column + 6))};
     if (plan_hash.bytes != NULL && plan_hash.size == TC_HASH)
         memcpy(seen.plan_hash, plan_hash.bytes, TC_HASH);
+    if (terms.bytes != NULL && terms.size == TC_HASH)
+        memcpy(seen.terms, terms.bytes, TC_HASH);
     return seen;
 }
 
@@ -108,40 +111,6 @@ static tc_status complain_held(const char *address, const tc_journal_seen *seen,
                      "To wait for that, start with --standby\n",
                      address, seen->holder, seen->seconds);
     return TC_CANNOT_READ;
-}
-
-/* Under the row's lock, so that nobody takes it over meanwhile. */
-static const char *move_row(tc_arena *arena, tc_pg *pg, tc_journal_seen *seen, const char **aside) {
-    const char *trouble = tc_pg_run(pg, "BEGIN", NULL);
-    PGresult *row = NULL;
-    if (trouble == NULL)
-        row = tc_pg_ask(pg, "SELECT " HELD " FROM tacit_journal WHERE id = 1 FOR UPDATE", NULL, &trouble);
-    if (row != NULL && PQntuples(row) == 1)
-        *seen = seen_at(arena, NULL, row, 0);
-    PQclear(row);
-    if (trouble != NULL || seen->is_held)
-        return trouble;
-    row =
-        tc_pg_ask(pg, "UPDATE tacit_journal SET id = (SELECT max(id) + 1 FROM tacit_journal) WHERE id = 1 RETURNING id",
-                  NULL, &trouble);
-    if (row != NULL && PQntuples(row) == 1)
-        *aside = tc_arena_format(arena, "row %llu of tacit_journal", (unsigned long long)tc_pg_word(row, 0));
-    PQclear(row);
-    return trouble == NULL ? tc_pg_run(pg, "COMMIT", NULL) : trouble;
-}
-
-static tc_status set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                           const char **aside) {
-    const char *trouble;
-    bool has_table = false;
-    tc_journal_seen seen = {0};
-    tc_pg *pg = visit(arena, settings, &has_table, &trouble);
-    if (trouble == NULL)
-        trouble = move_row(arena, pg, &seen, aside);
-    tc_pg_leave(pg);
-    if (trouble != NULL)
-        return complain(settings->address, trouble, messages);
-    return seen.is_held ? complain_held(settings->address, &seen, messages) : TC_OK;
 }
 
 /* ---- Opening ---- */
@@ -173,13 +142,20 @@ static const char UPDATE_STANDING[] =
 static const char RENEW[] = "UPDATE tacit_journal SET " LEASE("$1") " WHERE id = 1 AND epoch = $2 AND digest = $3";
 static const char GIVE_UP[] = "UPDATE tacit_journal SET expires = 'epoch' WHERE id = 1 AND epoch = $1 AND digest = $2";
 static const char DELETE[] = "DELETE FROM tacit_journal WHERE id = 1 AND epoch = $1 AND digest = $2";
+static const char LOOK_AND_LOCK[] = "SELECT " HELD " FROM tacit_journal WHERE id = 1 FOR UPDATE";
+static const char PUT_ASIDE[] =
+    "UPDATE tacit_journal SET id = (SELECT max(id) + 1 FROM tacit_journal) WHERE id = 1 RETURNING id";
+static const char BRING_BACK[] = "UPDATE tacit_journal SET id = 1 WHERE id = $1";
 
-/* Two clouds that open at once take turns. */
+/* Two clouds that open at once take turns. The second must see what the first has made: to_regclass may remember what
+ * was there before it waited. */
+static const char HAS_TABLE[] =
+    "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'tacit_journal' AND pg_table_is_visible(oid))";
 static const char *create(tc_pg *pg) {
     const char *trouble = tc_pg_run(pg, "SELECT pg_advisory_xact_lock(1952539497)", NULL);
     if (trouble != NULL)
         return trouble;
-    PGresult *row = tc_pg_ask(pg, "SELECT to_regclass('tacit_journal') IS NOT NULL", NULL, &trouble);
+    PGresult *row = tc_pg_ask(pg, HAS_TABLE, NULL, &trouble);
     bool has_table = row != NULL && tc_pg_bool(row, 0);
     PQclear(row);
     if (trouble != NULL || has_table)
@@ -261,6 +237,26 @@ static bool read_row(tc_journal *journal, const PGresult *row) {
 
 static void clear_result(void *result) { PQclear(result); }
 
+/* In the transaction that begins the new run: if that cannot begin, the old row stays where it is. */
+static tc_status put_aside(tc_journal *journal, tc_buffer *messages) {
+    tc_pg *pg = store_of(journal);
+    const char *trouble;
+    tc_journal_seen seen = {0};
+    PGresult *row = tc_pg_ask(pg, LOOK_AND_LOCK, NULL, &trouble);
+    if (row != NULL && PQntuples(row) == 1)
+        seen = seen_at(journal->arena, NULL, row, 0);
+    PQclear(row);
+    if (trouble == NULL && seen.is_held)
+        return complain_held(journal->name, &seen, messages);
+    row = trouble == NULL && seen.exists ? tc_pg_ask(pg, PUT_ASIDE, NULL, &trouble) : NULL;
+    if (row != NULL && PQntuples(row) == 1) {
+        pg->aside = tc_pg_word(row, 0);
+        journal->aside = tc_arena_format(journal->arena, "row %llu of tacit_journal", (unsigned long long)pg->aside);
+    }
+    PQclear(row);
+    return trouble == NULL ? TC_OK : complain(journal->name, trouble, messages);
+}
+
 /* The row as it is, locked; made if there is none. */
 static tc_status read_or_begin(tc_journal *journal, const tc_journal_run *wanted, const unsigned char *made,
                                tc_buffer *messages) {
@@ -310,7 +306,11 @@ static tc_status take(tc_journal *journal, tc_buffer *messages) {
     tc_pg_add_bytes(&list, digest, TC_HASH);
     tc_pg_add_text(&list, pg->holder);
     tc_pg_add_double(&list, journal->lease);
-    const char *trouble = tc_pg_run(pg, TAKE, &list);
+    const char *trouble;
+    PGresult *result = tc_pg_ask(pg, TAKE, &list, &trouble);
+    if (result != NULL && strcmp(PQcmdTuples(result), "1") != 0)
+        trouble = "a trigger or a rule of the database keeps its row from being changed";
+    PQclear(result);
     if (trouble == NULL)
         trouble = tc_pg_run(pg, "COMMIT", NULL);
     if (trouble != NULL) {
@@ -342,7 +342,9 @@ static tc_status open_row(tc_journal *journal, const tc_journal_settings *settin
         trouble = create(pg);
     if (trouble != NULL)
         return complain(journal->name, trouble, messages);
-    tc_status status = read_or_begin(journal, wanted, made, messages);
+    tc_status status = settings->is_new_run ? put_aside(journal, messages) : TC_OK;
+    if (status == TC_OK)
+        status = read_or_begin(journal, wanted, made, messages);
     if (status == TC_OK)
         status = take(journal, messages);
     if (status == TC_OK)
@@ -378,7 +380,6 @@ static const char *lose(tc_journal *journal) {
     tc_pg *pg = store_of(journal);
     const char *trouble;
     char holder[sizeof pg->holder] = "unknown";
-    journal->is_lost = true;
     PGresult *row = tc_pg_ask(pg, "SELECT epoch, holder FROM tacit_journal WHERE id = 1", NULL, &trouble);
     bool is_there = row != NULL && PQntuples(row) == 1;
     unsigned long long epoch = is_there ? tc_pg_word(row, 0) : 0;
@@ -386,7 +387,8 @@ static const char *lose(tc_journal *journal) {
         (void)snprintf(holder, sizeof holder, "%.*s", PQgetlength(row, 0, 1), PQgetvalue(row, 0, 1));
     PQclear(row);
     if (!is_there)
-        return "its row is gone";
+        return "its row is gone. Put a back-up of the table in its place and start with --after-restore";
+    journal->is_lost = true;
     (void)snprintf(pg->why, sizeof pg->why, "another cloud (%s) has taken this run over, in epoch %llu", holder, epoch);
     tc_pg_make_plain(pg->why);
     return pg->why;
@@ -458,9 +460,13 @@ static const char *renew(tc_journal *journal) {
 }
 
 static void discard(tc_journal *journal) {
-    tc_pg_list list = {0};
+    tc_pg *pg = store_of(journal);
+    tc_pg_list list = {0}, aside = {0};
     add_mine(&list, journal);
-    (void)tc_pg_run(store_of(journal), DELETE, &list);
+    tc_pg_add_integer(&aside, pg->aside);
+    bool good = tc_pg_run(pg, "BEGIN", NULL) == NULL && tc_pg_run(pg, DELETE, &list) == NULL &&
+                (pg->aside == 0 || tc_pg_run(pg, BRING_BACK, &aside) == NULL);
+    (void)tc_pg_run(pg, good ? "COMMIT" : "ROLLBACK", NULL);
 }
 
 /* Gives the lease up, so that another cloud need not wait for its end. */
@@ -478,7 +484,6 @@ static void close_database(tc_journal *journal) {
 const tc_journal_backend tc_journal_postgres = {.open = open_database,
                                                 .close = close_database,
                                                 .look = look,
-                                                .set_aside = set_aside,
                                                 .discard = discard,
                                                 .write_standing = write_standing,
                                                 .start_round = start_round,

@@ -14,7 +14,8 @@ typedef struct tc_pg {
     char warning[256]; /* of the server, during the last statement; "" for none */
     bool is_held;      /* by this process */
     double renewed_at;
-    void (*meanwhile)(void *context); /* as in the settings */
+    uint64_t aside;                   /* the number of the row that was put aside; 0: none */
+    bool (*meanwhile)(void *context); /* as in the settings */
     void *context;
     unsigned char *sealed; /* scratch: a round as it is sent */
     size_t sealed_room;

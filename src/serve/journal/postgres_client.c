@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const double PATIENCE = 60; /* seconds for an answer of the server; it ends statements itself after 30 */
 
@@ -86,7 +90,7 @@ static const char *explain(tc_pg *pg, const PGresult *result) {
     return put_why(pg, text != NULL && text[0] != '\0' ? text : PQerrorMessage(pg->connection));
 }
 
-/* Waits until the socket is ready. False: not in time. */
+/* Waits until the socket is ready. False: not in time, or nobody wants to wait. */
 static bool await(const tc_pg *pg, short events, double until) {
     for (;;) {
         struct pollfd ready = {.fd = PQsocket(pg->connection), .events = events};
@@ -98,8 +102,8 @@ static bool await(const tc_pg *pg, short events, double until) {
             return true;
         if (code < 0 && errno != EINTR)
             return false;
-        if (code == 0 && pg->meanwhile != NULL)
-            pg->meanwhile(pg->context);
+        if (code == 0 && pg->meanwhile != NULL && pg->meanwhile(pg->context))
+            return false;
     }
 }
 
@@ -251,12 +255,108 @@ static const char *set_up(tc_pg *pg, bool *has_table) {
                  "on in postgresql.conf";
 }
 
+/* Names are looked up and hosts are tried by libpq, which waits for them: on a thread of its own, so that pages and
+ * signals go on. Whoever leaves last frees it. */
+typedef struct call {
+    pthread_mutex_t lock;
+    pthread_cond_t is_over_now;
+    PGconn *connection;
+    bool is_over, is_left; /* left: nobody waits for it */
+    char address[];
+} call;
+
+static void free_call(call *c) {
+    (void)pthread_cond_destroy(&c->is_over_now);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static void *call_database(void *context) {
+    call *c = context;
+    PGconn *connection = tc_journal_connect(c->address);
+    (void)pthread_mutex_lock(&c->lock);
+    c->connection = connection;
+    c->is_over = true;
+    bool is_left = c->is_left;
+    (void)pthread_cond_signal(&c->is_over_now);
+    (void)pthread_mutex_unlock(&c->lock);
+    if (is_left) {
+        PQfinish(connection);
+        free_call(c);
+    }
+    return NULL;
+}
+
+static call *new_call(const char *address) {
+    size_t length = strlen(address) + 1;
+    call *c = calloc(1, sizeof *c + length);
+    pthread_condattr_t clock;
+    if (c == NULL)
+        return NULL;
+    memcpy(c->address, address, length);
+    (void)pthread_mutex_init(&c->lock, NULL);
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&c->is_over_now, &clock);
+    (void)pthread_condattr_destroy(&clock);
+    return c;
+}
+
+/* Signals are for the thread that waits. */
+static bool start_call(call *c) {
+    pthread_t thread;
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool good = pthread_create(&thread, NULL, call_database, c) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (good)
+        (void)pthread_detach(thread);
+    return good;
+}
+
+/* A tenth of a second, or until it is over. */
+static void wait_a_moment(call *c) {
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 100000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&c->is_over_now, &c->lock, &until);
+}
+
+static const char *dial(tc_pg *pg, const char *address) {
+    call *c = new_call(address);
+    if (c == NULL || !start_call(c)) {
+        if (c != NULL)
+            free_call(c);
+        return "memory is out";
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    while (!c->is_over && !c->is_left) {
+        wait_a_moment(c);
+        if (c->is_over || pg->meanwhile == NULL)
+            continue;
+        (void)pthread_mutex_unlock(&c->lock);
+        bool is_left = pg->meanwhile(pg->context);
+        (void)pthread_mutex_lock(&c->lock);
+        c->is_left = is_left && !c->is_over;
+    }
+    bool is_left = c->is_left;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (is_left)
+        return "the database does not answer";
+    pg->connection = c->connection;
+    free_call(c);
+    return pg->connection == NULL ? "memory is out" : NULL;
+}
+
 const char *tc_pg_reach(tc_pg *pg, const tc_journal_settings *settings, bool *has_table) {
     pg->meanwhile = settings->meanwhile;
     pg->context = settings->context;
-    pg->connection = tc_journal_connect(settings->address);
-    if (pg->connection == NULL)
-        return "memory is out";
+    const char *trouble = dial(pg, settings->address);
+    if (trouble != NULL)
+        return trouble;
     if (PQstatus(pg->connection) != CONNECTION_OK)
         return put_why(pg, PQerrorMessage(pg->connection));
     (void)PQsetNoticeReceiver(pg->connection, hear_notice, pg);

@@ -269,10 +269,58 @@ static int prepare(tc_journal *journal, const char *sql, sqlite3_stmt **statemen
     return sqlite3_prepare_v3(database_of(journal), sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
 }
 
-static tc_status open_file(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
-                           const unsigned char *made, tc_buffer *messages) {
+/* ---- Another run's ---- */
+
+/* Checks the bytes at 1 GiB that SQLite locks. */
+static bool is_open_elsewhere(const char *path) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    bool is_locked = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    (void)close(descriptor);
+    return is_locked;
+}
+
+static tc_status cannot(const char *path, tc_buffer *messages) {
+    tc_buffer_printf(messages, "cannot write '%s': %s\n", path, strerror(errno));
+    return TC_CANNOT_WRITE;
+}
+
+static const char *log_of(const tc_journal *journal, const char *path) {
+    return tc_arena_format(journal->arena, "%s-wal", path);
+}
+
+static tc_status set_aside(tc_journal *journal, const tc_journal_settings *settings, tc_buffer *messages) {
+    struct timespec now;
+    const char *path = journal->name, *log = log_of(journal, path);
+    if (is_open_elsewhere(path)) {
+        tc_buffer_printf(messages, "the journal '%s' cannot be moved aside: another process has it open\n", path);
+        return TC_CANNOT_READ;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    const char *aside = tc_arena_format(journal->arena, "%s/journal-%lld-%09ld.db", settings->folder,
+                                        (long long)now.tv_sec, now.tv_nsec);
+    /* The database first: the next start then finds a log without database and refuses it. */
+    if (rename(path, aside) != 0 && errno != ENOENT)
+        return cannot(path, messages);
+    journal->aside = aside;
+    if (rename(log, log_of(journal, aside)) != 0 && errno != ENOENT)
+        return cannot(log, messages);
+    return TC_OK;
+}
+
+/* The log first: a log without database is refused. */
+static void bring_back(const tc_journal *journal) {
+    if (journal->aside == NULL)
+        return;
+    (void)rename(log_of(journal, journal->aside), log_of(journal, journal->name));
+    (void)rename(journal->aside, journal->name);
+}
+
+static tc_status open_or_begin(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
+                               const unsigned char *made, tc_buffer *messages) {
     int code;
-    journal->name = tc_arena_format(journal->arena, "%s/journal.db", settings->folder);
     journal->store = TC_NEW(journal->arena, sqlite_store, 1);
     sqlite_store *store = store_of(journal);
     store->log = -1;
@@ -314,11 +362,26 @@ static void close_file(tc_journal *journal) {
     (void)sqlite3_close(store->database);
     if (store->log >= 0)
         (void)close(store->log);
+    journal->store = NULL;
 }
 
+/* It is closed first: SQLite deletes the log at the end, by its name. */
 static void discard(tc_journal *journal) {
-    (void)unlink(tc_arena_format(journal->arena, "%s-wal", journal->name));
+    close_file(journal);
+    (void)unlink(log_of(journal, journal->name));
     (void)unlink(journal->name);
+    bring_back(journal);
+}
+
+static tc_status open_file(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
+                           const unsigned char *made, tc_buffer *messages) {
+    journal->name = tc_arena_format(journal->arena, "%s/journal.db", settings->folder);
+    tc_status status = settings->is_new_run ? set_aside(journal, settings, messages) : TC_OK;
+    if (status == TC_OK)
+        status = open_or_begin(journal, settings, wanted, made, messages);
+    if (status != TC_OK && journal->aside != NULL)
+        discard(journal);
+    return status;
 }
 
 /* ---- Without opening it ---- */
@@ -329,41 +392,6 @@ static tc_status look(tc_arena *arena, const tc_journal_settings *settings, tc_b
     (void)messages;
     seen->exists = stat(tc_arena_format(arena, "%s/journal.db", settings->folder), &facts) == 0 ||
                    stat(tc_arena_format(arena, "%s/journal.db-wal", settings->folder), &facts) == 0;
-    return TC_OK;
-}
-
-/* Checks the bytes at 1 GiB that SQLite locks. */
-static bool is_open_elsewhere(const char *path) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
-    int descriptor = open(path, O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    bool is_locked = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    (void)close(descriptor);
-    return is_locked;
-}
-
-static tc_status cannot(const char *path, tc_buffer *messages) {
-    tc_buffer_printf(messages, "cannot write '%s': %s\n", path, strerror(errno));
-    return TC_CANNOT_WRITE;
-}
-
-static tc_status set_aside(tc_arena *arena, const tc_journal_settings *settings, tc_buffer *messages,
-                           const char **aside) {
-    struct timespec now;
-    const char *path = tc_arena_format(arena, "%s/journal.db", settings->folder);
-    const char *log = tc_arena_format(arena, "%s-wal", path);
-    if (is_open_elsewhere(path)) {
-        tc_buffer_printf(messages, "the journal '%s' cannot be moved aside: another process has it open\n", path);
-        return TC_CANNOT_READ;
-    }
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    *aside = tc_arena_format(arena, "%s/journal-%lld-%09ld.db", settings->folder, (long long)now.tv_sec, now.tv_nsec);
-    /* The database first: the next start then finds a log without database and refuses it. */
-    if (rename(path, *aside) != 0 && errno != ENOENT)
-        return cannot(path, messages);
-    if (rename(log, tc_arena_format(arena, "%s-wal", *aside)) != 0 && errno != ENOENT)
-        return cannot(log, messages);
     return TC_OK;
 }
 
@@ -433,7 +461,6 @@ static const char *start_round(tc_journal *journal, const tc_journal_round *roun
 const tc_journal_backend tc_journal_sqlite = {.open = open_file,
                                               .close = close_file,
                                               .look = look,
-                                              .set_aside = set_aside,
                                               .discard = discard,
                                               .write_standing = write_standing,
                                               .start_round = start_round,
