@@ -14,8 +14,9 @@
 
 typedef struct sqlite_store {
     sqlite3 *database;
-    sqlite3_stmt *update_round, *update_standing;
-    int log; /* a descriptor of the log, for hints only; -1: none */
+    sqlite3_stmt *read, *update_round, *update_standing;
+    bool is_mine; /* this process has locked the file */
+    int log;      /* a descriptor of the log, for hints only; -1: none */
 } sqlite_store;
 
 static sqlite_store *store_of(const tc_journal *journal) { return journal->store; }
@@ -177,8 +178,6 @@ static bool read_row(tc_journal *journal, sqlite3_stmt *row) {
     return tc_journal_believe(journal, &read);
 }
 
-static void finalize(void *statement) { (void)sqlite3_finalize(statement); }
-
 static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     sqlite3_stmt *row = NULL;
     int code;
@@ -203,7 +202,7 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     code = sqlite3_prepare_v2(database_of(journal), "SELECT * FROM journal WHERE id = 1", -1, &row, NULL);
     if (code != SQLITE_OK)
         return complain_code(journal, code == SQLITE_ERROR ? SQLITE_CORRUPT : code, messages);
-    tc_arena_on_free(journal->arena, finalize, row);
+    store_of(journal)->read = row; /* closed with the file, whatever is raised meanwhile */
     code = sqlite3_step(row);
     if (code != SQLITE_ROW)
         return complain_code(journal, code == SQLITE_DONE ? SQLITE_CORRUPT : code, messages);
@@ -310,9 +309,10 @@ static tc_status set_aside(tc_journal *journal, const tc_journal_settings *setti
     return TC_OK;
 }
 
-/* The log first: a log without database is refused. */
+/* The log first: a log without database is refused. Not where another process has begun a journal there. */
 static void bring_back(const tc_journal *journal) {
-    if (journal->aside == NULL)
+    struct stat facts;
+    if (journal->aside == NULL || stat(journal->name, &facts) == 0)
         return;
     (void)rename(log_of(journal, journal->aside), log_of(journal, journal->name));
     (void)rename(journal->aside, journal->name);
@@ -327,6 +327,7 @@ static tc_status open_or_begin(tc_journal *journal, const tc_journal_settings *s
     tc_status status = open_database(journal, settings, messages);
     if (status != TC_OK)
         return status;
+    store->is_mine = true;
     int64_t tables = ask(journal, "SELECT count(*) FROM sqlite_schema WHERE name <> 'filler'", &code);
     if (code == SQLITE_OK && tables == 0 && ask(journal, "PRAGMA application_id", &code) == 0 && code == SQLITE_OK) {
         status = tc_journal_begin_run(journal, wanted, made);
@@ -357,6 +358,7 @@ static void close_file(tc_journal *journal) {
     sqlite_store *store = store_of(journal);
     if (store == NULL)
         return;
+    (void)sqlite3_finalize(store->read);
     (void)sqlite3_finalize(store->update_round);
     (void)sqlite3_finalize(store->update_standing);
     (void)sqlite3_close(store->database);
@@ -367,9 +369,12 @@ static void close_file(tc_journal *journal) {
 
 /* It is closed first: SQLite deletes the log at the end, by its name. */
 static void discard(tc_journal *journal) {
+    bool is_mine = store_of(journal) != NULL && store_of(journal)->is_mine;
     close_file(journal);
-    (void)unlink(log_of(journal, journal->name));
-    (void)unlink(journal->name);
+    if (is_mine) {
+        (void)unlink(log_of(journal, journal->name));
+        (void)unlink(journal->name);
+    }
     bring_back(journal);
 }
 
