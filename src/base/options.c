@@ -235,8 +235,12 @@ static void check_whole(parser *p) {
         if (option->required && !p->arguments->values[i].given && !p->wrong)
             complain(p, "", tc_arena_format(p->arena, "--%s %s is needed", option->name, option->argument), hint);
     }
-    if (count > usage->most_operands && !p->wrong)
-        complain(p, "unexpected argument '", p->arguments->operands[usage->most_operands], "'");
+    if (count > usage->most_operands && !p->wrong) {
+        const char *word = p->arguments->operands[usage->most_operands];
+        bool may_be_secret = strstr(word, "://") != NULL; /* an address with a password, whose option was forgotten */
+        complain(p, "unexpected argument", may_be_secret ? ": an address" : tc_arena_format(p->arena, " '%s'", word),
+                 "");
+    }
 }
 
 static void set_standards(const tc_usage *usage, tc_arguments *arguments) {

@@ -179,6 +179,7 @@ static void the_number_of_operands_is_checked(void **state) {
     (void)state;
     assert_refused("--json", "missing FILE");
     assert_refused("a b c", "unexpected argument 'c'");
+    assert_refused("a b postgresql://u:secret@host/x", "unexpected argument: an address");
 }
 
 static void a_required_option_is_asked_for(void **state) {
