@@ -134,8 +134,7 @@ static const char *find_other_run(const tc_server *s, const tc_journal_seen *see
     return is_one_of(seen->terms, terms, of->method_before != NULL ? before : NULL)
                ? NULL
                : "belongs to a run of another file, seed, margin or schedule, or a data file has changed: start with "
-                 "the "
-                 "file and the options of that run, or choose another database";
+                 "the file and the options of that run, or choose another database";
 }
 
 /* A cloud with other options could never go on with the run: better to know it now than when it is needed. */

@@ -49,14 +49,11 @@ static const char *find_flaw(const char *address, const PQconninfoOption *option
     const char *database = value_of(options, "dbname"), *mode = value_of(options, "sslmode");
     if (value_of(options, "password") != NULL || value_of(options, "sslpassword") != NULL)
         return "there is a password in the address, and every user of this machine can read the arguments of a "
-               "process. "
-               "Take it out, and put a line HOST:PORT:DATABASE:USER:PASSWORD into ~/.pgpass with mode 0600, or into "
-               "the "
-               "file that PGPASSFILE names";
+               "process. Take it out, and put a line HOST:PORT:DATABASE:USER:PASSWORD into ~/.pgpass with mode 0600, "
+               "or into the file that PGPASSFILE names";
     if (strchr(rest, '@') != NULL)
         return "there is an '@' after the host. If a password is before it, take that out: every user of this machine "
-               "can "
-               "read the arguments of a process (~/.pgpass has room for it). If not, write %40";
+               "can read the arguments of a process (~/.pgpass has room for it). If not, write %40";
     if (database != NULL && (strchr(database, '=') != NULL || strstr(database, "://") != NULL))
         return "the name of the database is an address itself";
     if (!are_ports(value_of(options, "port")))
