@@ -199,6 +199,14 @@ class Postgres(unittest.TestCase):
             with silent.accept()[0]:
                 self.assertEqual(cloud.stop(), 0, cloud.err)
 
+    def test_a_cloud_that_waits_to_renew_its_lease_can_be_stopped(self):
+        cloud = self.start(ready=True)
+        with self.cluster.locked("tacit_journal", self.database):
+            waits = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event_type = 'Lock'"
+            Parties.wait_for(lambda: self.sql(waits) != "0", what="a renewal that waits")
+            self.assertEqual(cloud.stop(), 0, cloud.err)
+        self.assertEqual(self.start(ready=True).stop(), 0)
+
     def test_a_changed_row_is_refused(self):
         self.start()
         self.start_agents(until=10)
