@@ -204,7 +204,11 @@ class Postgres(unittest.TestCase):
         with self.cluster.locked("tacit_journal", self.database):
             waits = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event_type = 'Lock'"
             Parties.wait_for(lambda: self.sql(waits) != "0", what="a renewal that waits")
+            before = self.sql("SELECT expires FROM tacit_journal")
             self.assertEqual(cloud.stop(), 0, cloud.err)
+            # The server gives statements up by itself after 30 s; the renewal must be gone at once.
+            Parties.wait_for(lambda: self.sql(waits) == "0", seconds=15, what="the end of the renewal")
+        self.assertEqual(self.sql("SELECT expires FROM tacit_journal"), before)
         self.assertEqual(self.start(ready=True).stop(), 0)
 
     def test_a_changed_row_is_refused(self):

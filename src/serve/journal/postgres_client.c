@@ -15,6 +15,7 @@
 #include <time.h>
 
 static const double PATIENCE = 60; /* seconds for an answer of the server; it ends statements itself after 30 */
+static const double CANCEL_PATIENCE = 1;
 
 /* ---- Statements ---- */
 
@@ -260,12 +261,14 @@ static const char *set_up(tc_pg *pg, bool *has_table) {
 typedef struct call {
     pthread_mutex_t lock;
     pthread_cond_t is_over_now;
+    PGcancel *cancel; /* of a statement that is to end; NULL: a connection is wanted */
     PGconn *connection;
     bool is_over, is_left; /* left: nobody waits for it */
     char address[];
 } call;
 
 static void free_call(call *c) {
+    PQfreeCancel(c->cancel);
     (void)pthread_cond_destroy(&c->is_over_now);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
@@ -273,7 +276,12 @@ static void free_call(call *c) {
 
 static void *call_database(void *context) {
     call *c = context;
-    PGconn *connection = tc_journal_connect(c->address);
+    char why[256];
+    PGconn *connection = NULL;
+    if (c->cancel != NULL)
+        (void)PQcancel(c->cancel, why, sizeof why);
+    else
+        connection = tc_journal_connect(c->address);
     (void)pthread_mutex_lock(&c->lock);
     c->connection = connection;
     c->is_over = true;
@@ -287,13 +295,16 @@ static void *call_database(void *context) {
     return NULL;
 }
 
-static call *new_call(const char *address) {
+static call *new_call(const char *address, PGcancel *cancel) {
     size_t length = strlen(address) + 1;
     call *c = calloc(1, sizeof *c + length);
     pthread_condattr_t clock;
-    if (c == NULL)
+    if (c == NULL) {
+        PQfreeCancel(cancel);
         return NULL;
+    }
     memcpy(c->address, address, length);
+    c->cancel = cancel;
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_condattr_init(&clock);
     (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -302,16 +313,20 @@ static call *new_call(const char *address) {
     return c;
 }
 
-/* Signals are for the thread that waits. */
+/* Signals are for the thread that waits. Frees the call if it cannot. */
 static bool start_call(call *c) {
     pthread_t thread;
     sigset_t all, before;
+    if (c == NULL)
+        return false;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     bool good = pthread_create(&thread, NULL, call_database, c) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (good)
         (void)pthread_detach(thread);
+    else
+        free_call(c);
     return good;
 }
 
@@ -326,12 +341,9 @@ static void wait_a_moment(call *c) {
 }
 
 static const char *dial(tc_pg *pg, const char *address) {
-    call *c = new_call(address);
-    if (c == NULL || !start_call(c)) {
-        if (c != NULL)
-            free_call(c);
+    call *c = new_call(address, NULL);
+    if (!start_call(c))
         return "memory is out";
-    }
     (void)pthread_mutex_lock(&c->lock);
     while (!c->is_over && !c->is_left) {
         wait_a_moment(c);
@@ -351,6 +363,23 @@ static const char *dial(tc_pg *pg, const char *address) {
     return pg->connection == NULL ? "memory is out" : NULL;
 }
 
+/* A statement that nobody waits for any more may wait for a lock, and renew the lease of a cloud that has ended: then
+ * the next one could not start. So the server is asked to end it. */
+static void cancel_statement(const tc_pg *pg) {
+    PGcancel *cancel = PQgetCancel(pg->connection);
+    call *c = cancel == NULL ? NULL : new_call("", cancel);
+    double until = tc_serve_now() + CANCEL_PATIENCE;
+    if (!start_call(c))
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    while (!c->is_over && tc_serve_now() < until)
+        wait_a_moment(c);
+    bool is_left = c->is_left = !c->is_over;
+    (void)pthread_mutex_unlock(&c->lock);
+    if (!is_left)
+        free_call(c);
+}
+
 const char *tc_pg_reach(tc_pg *pg, const tc_journal_settings *settings, bool *has_table) {
     pg->meanwhile = settings->meanwhile;
     pg->context = settings->context;
@@ -367,6 +396,8 @@ const char *tc_pg_reach(tc_pg *pg, const tc_journal_settings *settings, bool *ha
 
 void tc_pg_leave(void *what) {
     tc_pg *pg = what;
+    if (PQtransactionStatus(pg->connection) == PQTRANS_ACTIVE)
+        cancel_statement(pg);
     PQfinish(pg->connection);
     pg->connection = NULL;
 }
