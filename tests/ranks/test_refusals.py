@@ -98,6 +98,21 @@ class Refusals(unittest.TestCase):
                 done = self.apart("run", "m.tacit", "--seed", "1")
                 self.refused(done, "'m.csv' differs between ranks", "error: ")
 
+    def test_other_names_of_members(self):
+        for name, member in (("here", "b"), ("there", "c")):
+            problems.write(self.folder / name, "names.csv", f"name,w\na,1\n{member},2\n")
+            problems.write(self.folder / name, "names.tacit", """data units = csv "names.csv"
+agents u over units { state x in [0, 9]; private minimize w * x^2; gap 999; slater x = 1 }
+constraint c: sum(u: x) <= 9
+privacy { mechanism laplace; epsilon 1; adjacency one 1 }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 3 }
+""")
+        for words in (("run", "names.tacit", "--seeds", "2"), ("sweep", "names.tacit", "--seeds", "2", "--points", "2")):
+            with self.subTest(words=words):
+                done = self.apart(*words)
+                self.refused(done, "rank 1 has other data than rank 0")
+                self.assertEqual(done.stdout, "")
+
     def test_a_program_without_mpi(self):
         """Each process would make a whole run, and pay for it."""
         done = ranks.run(2, TACIT, "run", "curved.tacit", "--seed", "1", cwd=self.folder / "here")

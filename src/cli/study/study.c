@@ -83,6 +83,8 @@ static tc_status compare_problems(tc_study *study) {
         for (size_t d = 0; !family->is_spread && d < family->column_count; d++)
             if (family->columns[d].values != NULL)
                 tc_alike_add(&data, family->columns[d].values, family->count * sizeof(double));
+        for (size_t k = 0; !family->is_spread && family->member_names != NULL && k < family->count; k++)
+            tc_alike_add(&data, family->member_names[k], strlen(family->member_names[k]));
     }
     for (const tc_matrix_file *file = model->last_matrix; file != NULL; file = file->before) {
         tc_alike_add(&data, &file->columns, sizeof file->columns);
