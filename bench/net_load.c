@@ -1,11 +1,12 @@
 /* One process that drives N connections over mutual TLS, each with one request outstanding, against the cloud, redis,
  * or a bare server: the same loop, the same library, the same bytes of payload.
  *
- *     net_load (tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES
+ *     net_load (tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES [BEFORE]
  *
  * KEYS: a folder of `tacit keys` with a certificate of the label "load". The agents are unit[1], unit[2], ..., SLOTS of
- * them on a connection. To the cloud it speaks as agents do: hello, enrolment, states; and each connection has a
- * certificate of its own, made here, that names its agents.
+ * them on a connection. BEFORE: so many connections, and their agents, are another load generator's. To the cloud it
+ * speaks as agents do: hello, enrolment, states; and each connection has a certificate of its own, made here, that
+ * names its agents.
  *
  * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
@@ -48,7 +49,7 @@ typedef struct load {
     tc_arena *arena;
     peer peer;
     uint32_t slots, states;
-    size_t count, open, finished;
+    size_t count, open, finished, before;
     connection *all;
     BIO_METHOD *bio;
     int poll;
@@ -153,7 +154,7 @@ static void on_answer(load *l, connection *c, const unsigned char *bytes, size_t
 /* ---- beginning ---- */
 
 static void name_of(const load *l, const connection *c, uint32_t slot, char name[32]) {
-    (void)snprintf(name, 32, "unit[%zu]", (size_t)(c - l->all) * l->slots + slot + 1);
+    (void)snprintf(name, 32, "unit[%zu]", (l->before + (size_t)(c - l->all)) * l->slots + slot + 1);
 }
 
 static void on_enrolled(load *l, connection *c, const unsigned char *bytes, size_t size) {
@@ -329,8 +330,8 @@ static void burst(load *l, uint64_t requests) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7)
-        fail("(tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES");
+    if (argc != 7 && argc != 8)
+        fail("(tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES [BEFORE]");
     (void)signal(SIGPIPE, SIG_IGN);
     (void)tc_listener_raise_limit();
     tc_arena *arena = tc_arena_new(0);
@@ -339,6 +340,7 @@ int main(int argc, char **argv) {
                       : strcmp(argv[1], "bare") == 0 ? BARE
                                                      : TACIT,
               .count = strtoul(argv[4], NULL, 10),
+              .before = argc == 8 ? strtoul(argv[7], NULL, 10) : 0,
               .slots = (uint32_t)strtoul(argv[5], NULL, 10),
               .states = (uint32_t)strtoul(argv[6], NULL, 10),
               .bio = tc_socket_bio_method(),

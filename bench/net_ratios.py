@@ -48,36 +48,43 @@ class Server:
 
     def __init__(self, arguments, **pipes):
         self.process = subprocess.Popen([str(a) for a in arguments], text=True, **pipes)
-        self.load = None
+        self.loads = []
 
-    def connect(self, kind, port, connections, slots=1):
-        command = [net_load, kind, keys, port, connections, slots, STATES]
-        self.load = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self.load.stdout.readline() != "ready\n":
+    def connect(self, kind, port, connections, slots=1, loads=1):
+        """loads: processes that share the connections."""
+        each = connections // loads
+        for i in range(loads):
+            command = [net_load, kind, keys, port, each, slots, STATES, i * each]
+            self.loads.append(subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                               text=True))
+        if any(load.stdout.readline() != "ready\n" for load in self.loads):
             self.__exit__()
             raise RuntimeError("the load generator could not connect")
 
     def turn(self, requests):
         """Exchanges a second, and microseconds of the server's processor time for one."""
         before = seconds_of(self.process.pid)
-        self.load.stdin.write(f"{requests}\n")
-        self.load.stdin.flush()
-        exchanges, seconds, _ = map(float, self.load.stdout.readline().split())
+        for load in self.loads:
+            load.stdin.write(f"{requests}\n")
+            load.stdin.flush()
+        done = [tuple(map(float, load.stdout.readline().split())) for load in self.loads]
+        exchanges, seconds = sum(row[0] for row in done), max(row[1] for row in done)
         return exchanges / seconds, 1e6 * (seconds_of(self.process.pid) - before) / exchanges
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.load is not None:
-            self.load.stdin.close()
-            self.load.wait(timeout=60)
+        for load in self.loads:
+            load.stdin.close()
+        for load in self.loads:
+            load.wait(timeout=60)
         self.process.terminate()
         self.process.wait(timeout=60)
 
 
 class Cloud(Server):
-    def __init__(self, connections, slots=1, durability="power", connect=True, threads=None, more=()):
+    def __init__(self, connections, slots=1, durability="power", connect=True, threads=None, more=(), loads=1):
         number = connections * slots
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=work))
         self.folder.joinpath("cloud.tacit").write_text(
@@ -99,7 +106,7 @@ class Cloud(Server):
         self.port, self.http = map(int, ports.read_text().split())
         self.at_start = kibibytes_of(self.process.pid)
         if connect:
-            self.connect("tacit", self.port, connections, slots)
+            self.connect("tacit", self.port, connections, slots, loads)
 
     def commits(self):
         """Seconds in commits so far, and how many."""
