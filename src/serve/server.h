@@ -113,6 +113,7 @@ typedef struct tc_server {
     const char *place;    /* of the journal, in messages */
     char waited_for[320]; /* the cloud whose lease has ended; "" for none */
     bool has_reached;     /* the database, once */
+    bool has_seen_run;    /* there, while it stood by */
     char hindrance[512];  /* why it could not go on with the run, the last time */
     bool has_announced_pages;
     uint64_t done, ticked_done; /* rounds of this process */
@@ -139,10 +140,21 @@ bool tc_server_is_stopped(tc_server *server);
 
 tc_journal_settings tc_server_journal(tc_server *server, const unsigned char *terms);
 
+typedef struct tc_server_look { /* at the journal, without opening it */
+    tc_status status;
+    tc_journal_seen seen; /* without the holder */
+    char holder[320], why[512];
+} tc_server_look;
+
+/* Can be repeated for ever: it keeps nothing. */
+tc_server_look tc_server_look_at_journal(tc_server *server);
+
 /* A journal in a database: waits until no other cloud has its lease, or until a signal stops the server. */
 tc_status tc_server_stand_by(tc_server *server) TC_MUST_USE;
 /* Logs why it did not go on with the run, and waits a moment. */
 tc_status tc_server_not_taken_over(tc_server *server, const char *why) TC_MUST_USE;
+/* At the end. Logs why it is still there. */
+void tc_server_give_lease_up(tc_server *server);
 tc_status tc_server_keep_lease(tc_server *server) TC_MUST_USE;
 void tc_server_announce_pages(tc_server *server);
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/time.h>
 
-static const double STOP_PATIENCE = 2; /* seconds that the database has after a signal to stop */
+static const double STOP_PATIENCE =
+    2; /* seconds that the database has after a signal to stop, and to give the lease up */
 
 /* Pages go on while the database is waited for, on the same thread: within a commit too, whose round they do not show
  * (tc_server_refresh). */
@@ -44,15 +45,9 @@ tc_journal_settings tc_server_journal(tc_server *s, const unsigned char *terms) 
 
 /* ---- waiting ---- */
 
-typedef struct lease_look {
-    tc_status status;
-    tc_journal_seen seen; /* without the holder */
-    char holder[320], why[512];
-} lease_look;
-
 /* In an arena of its own, since it is done again and again. */
-static lease_look look(tc_server *s) {
-    lease_look found = {.status = TC_NO_MEMORY, .why = "memory is out"};
+tc_server_look tc_server_look_at_journal(tc_server *s) {
+    tc_server_look found = {.status = TC_NO_MEMORY, .why = "memory is out"};
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
         return found;
@@ -101,7 +96,7 @@ static void say_hindrance(tc_server *s, const char *why) {
     memcpy(s->hindrance, line, sizeof line);
 }
 
-static void say(tc_server *s, const lease_look *found, const lease_look *before) {
+static void say(tc_server *s, const tc_server_look *found, const tc_server_look *before) {
     if (found->status != TC_OK)
         say_hindrance(s, found->why);
     if (found->status == TC_OK && (before->status != TC_OK || strcmp(found->holder, before->holder) != 0))
@@ -138,7 +133,7 @@ static const char *find_other_run(const tc_server *s, const tc_journal_seen *see
 }
 
 /* A cloud with other options could never go on with the run: better to know it now than when it is needed. */
-static bool is_ours(tc_server *s, const lease_look *found) {
+static bool is_ours(tc_server *s, const tc_server_look *found) {
     const char *why = !s->settings->standby ? NULL
                       : found->seen.key_trouble != NULL
                           ? tc_arena_format(s->arena, "cannot be used: %s", found->seen.key_trouble)
@@ -153,13 +148,13 @@ static bool is_ours(tc_server *s, const lease_look *found) {
  * Without --standby the lease may be that of a process that has died: it is waited for once. If it is renewed, the
  * other process lives, and opening the journal says so. */
 tc_status tc_server_stand_by(tc_server *s) {
-    lease_look before = {.status = TC_INTERNAL};
+    tc_server_look before = {.status = TC_INTERNAL};
     double lease = s->settings->lease > 0 ? s->settings->lease : TC_JOURNAL_LEASE;
     double often = fmin(lease / 4, 1), until = 0; /* a lease may be given up at any time */
     if (s->stops == 0)
         s->figures.phase = TC_PHASE_ENROLLING;
     while (!tc_server_is_stopped(s)) {
-        lease_look found = look(s);
+        tc_server_look found = tc_server_look_at_journal(s);
         if (tc_server_is_told())
             continue;
         bool is_reached = found.status == TC_OK;
@@ -172,6 +167,7 @@ tc_status tc_server_stand_by(tc_server *s) {
         if (is_reached && !is_ours(s, &found))
             return TC_BAD_USAGE;
         s->has_reached = true;
+        s->has_seen_run = s->has_seen_run || found.seen.exists;
         double now = tc_serve_now();
         until = until > 0 ? until : now + found.seen.seconds;
         if (!s->settings->standby && now > until)
@@ -192,6 +188,8 @@ tc_status tc_server_stand_by(tc_server *s) {
 }
 
 tc_status tc_server_not_taken_over(tc_server *s, const char *why) {
+    if (s->figures.phase != TC_PHASE_STANDBY)
+        begin_waiting(s);
     say_hindrance(s, why);
     return pause_for(s, 1);
 }
@@ -213,4 +211,15 @@ tc_status tc_server_keep_lease(tc_server *s) {
         return TC_OK;
     s->renewal = event_new(s->base, -1, EV_PERSIST, on_renew, s);
     return s->renewal == NULL || event_add(s->renewal, &time) != 0 ? TC_NO_MEMORY : TC_OK;
+}
+
+/* It has its own time, since what came before may have used up the other. */
+void tc_server_give_lease_up(tc_server *s) {
+    s->stop_heard_at = 0;
+    if (tc_journal_give_up(s->journal))
+        return;
+    char why[600];
+    (void)snprintf(why, sizeof why, "the lease could not be given up (%s): other clouds wait until it ends",
+                   tc_journal_trouble(s->journal));
+    TC_LOG(s->settings->log, TC_EVENT_NOTE, tc_log_why(why));
 }

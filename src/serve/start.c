@@ -212,26 +212,34 @@ static tc_status find_place(tc_server *s) {
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
     unsigned char terms[TC_HASH], before[TC_HASH];
-    tc_journal_seen seen;
     if (!tc_server_terms(of, of->method, terms) || !tc_server_terms(of, of->method_before, before))
         return TC_INTERNAL;
     tc_journal_settings settings = tc_server_journal(s, terms);
     settings.terms_before = of->method_before != NULL ? before : NULL;
-    tc_status status = tc_journal_look(s->arena, &settings, s->messages, &seen);
+    settings.must_exist = s->has_seen_run;
+    tc_server_look found = tc_server_look_at_journal(s);
+    bool exists = found.seen.exists;
+    tc_status status = found.status;
+    if (status != TC_OK)
+        tc_buffer_printf(s->messages, "%s\n", found.why);
+    if (status == TC_OK && !exists && settings.must_exist) {
+        tc_buffer_printf(s->messages, "the journal '%s' cannot be used: " TC_JOURNAL_GONE "\n", s->place);
+        status = TC_CANNOT_READ;
+    }
     if (status != TC_OK)
         return status;
-    if (of->after_restore && !seen.exists) {
+    if (of->after_restore && !exists) {
         tc_buffer_printf(s->messages,
                          "there is no journal in '%s' to go on from: --after-restore needs the %s that a "
                          "back-up was restored into\n",
                          s->place, of->journal != NULL ? "database" : "folder");
         return TC_BAD_USAGE;
     }
-    if (of->new_run || !seen.exists)
+    if (of->new_run || !exists)
         status = ask(s, of->at_start, NULL, false);
     if (status != TC_OK)
         return status;
-    settings.is_new_run = of->new_run && seen.exists;
+    settings.is_new_run = of->new_run && exists;
     status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status != TC_OK)
         return status;
@@ -378,14 +386,16 @@ static tc_status take_journal_in_turn(tc_server *s) {
         s->messages = &attempt;
         tc_status status = take_journal(s, &is_over);
         s->messages = messages;
+        if (s->journal == NULL) { /* nobody serves who arrives there */
+            tc_listener_free(s->listener);
+            s->listener = NULL;
+        }
         if (s->journal == NULL && tc_server_is_stopped(s))
             return TC_OK;
         if (status == TC_OK || is_over || !s->settings->standby) {
             tc_buffer_puts(messages, tc_buffer_text(&attempt));
             return status;
         }
-        tc_listener_free(s->listener);
-        s->listener = NULL;
         status = tc_server_not_taken_over(s, tc_buffer_text(&attempt));
         if (status != TC_OK)
             return status;

@@ -163,6 +163,31 @@ static int make_place(void **state) {
     return !good;
 }
 
+static void openings_that_fail_leave_nothing_behind(void **state) {
+    (void)state;
+    opened o = open_here();
+    assert_int_equal(o.status, TC_OK);
+    for (uint64_t k = 1; k <= ROUNDS; k++)
+        assert_int_equal(commit(o.journal, k), TC_OK);
+    tc_arena_free(o.arena);
+    tc_arena *arena = tc_arena_new(0);
+    tc_journal_settings settings = settings_here();
+    tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+    if (address != NULL)
+        assert_int_equal(tc_journal_key_read(arena, key_file, &messages, &settings.key), TC_OK);
+    size_t bytes = 0;
+    for (int i = 0; i < 100; i++) { /* as a standby does */
+        tc_journal *journal = NULL;
+        messages.length = 0;
+        assert_int_equal(tc_journal_open(arena, &settings, OTHER_PLAN, RUN, &messages, &journal), TC_BAD_USAGE);
+        assert_null(journal);
+        assert_non_null(strstr(tc_buffer_text(&messages), "another plan"));
+        bytes = i == 0 ? tc_arena_bytes(arena) : bytes;
+    }
+    assert_int_equal(tc_arena_bytes(arena), bytes);
+    tc_arena_free(arena);
+}
+
 static void what_was_committed_is_there_when_it_is_opened_again(void **state) {
     (void)state;
     tc_epoch first, second;
@@ -768,6 +793,7 @@ int main(void) {
 #define FAULTY(test) cmocka_unit_test_teardown(test, forget_disk)
 #define PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_folder)
     const struct CMUnitTest of_databases[] = {
+        PLACE(openings_that_fail_leave_nothing_behind),
         PLACE(what_was_committed_is_there_when_it_is_opened_again),
         PLACE(a_second_process_is_refused_while_one_has_it_open),
         PLACE(another_plans_journal_is_refused),
@@ -785,6 +811,7 @@ int main(void) {
     if (address != NULL)
         return cmocka_run_group_tests(of_databases, NULL, NULL);
     const struct CMUnitTest tests[] = {
+        HERE(openings_that_fail_leave_nothing_behind),
         HERE(what_was_committed_is_there_when_it_is_opened_again),
         HERE(its_files_are_their_owners_alone),
         HERE(a_second_process_is_refused_while_one_has_it_open),

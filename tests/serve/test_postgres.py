@@ -211,6 +211,56 @@ class Postgres(unittest.TestCase):
         self.assertEqual(self.sql("SELECT expires FROM tacit_journal"), before)
         self.assertEqual(self.start(ready=True).stop(), 0)
 
+    def test_a_cloud_that_is_stopped_while_it_opens_the_journal_lets_nobody_in(self):
+        """It listens already, and a client has come."""
+        self.assertEqual(self.start(ready=True).stop(), 0)
+        with self.cluster.locked("tacit_journal", self.database):
+            cloud = self.start()
+            waits = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event_type = 'Lock'"
+            Parties.wait_for(lambda: self.sql(waits) != "0", what="an opening that waits")
+            with socket.create_connection(("127.0.0.1", self.port)):
+                self.assertEqual(cloud.stop(), 0, cloud.err)
+
+    def test_a_cloud_that_is_stopped_during_a_slow_commit_gives_the_lease_up(self):
+        """The commit and agents that are busy use up the time that the database has after a signal."""
+        cloud = self.start("--lease", 3600, ready=True)
+        self.start_agents(until=20)
+        self.await_round(20)
+        self.sql("CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.4); RETURN NEW; END $$; "
+                 "CREATE TRIGGER slows BEFORE UPDATE ON tacit_journal FOR EACH ROW EXECUTE FUNCTION slow()")
+        sleeps = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{self.database}' AND wait_event = 'PgSleep'"
+        Parties.wait_for(lambda: self.sql(sleeps) == "0", what="a pause")
+        self.open_until(21)
+        Parties.wait_for(lambda: self.sql(sleeps) != "0", what="a commit")
+        self.assertEqual(cloud.stop(), 0, cloud.err)
+        self.assertEqual(self.sql("SELECT extract(epoch FROM expires) FROM tacit_journal").split(".")[0], "0")
+
+    def test_a_cloud_that_cannot_give_the_lease_up_says_so(self):
+        cloud = self.start("--lease", 3600, ready=True)
+        with self.cluster.locked("tacit_journal", self.database):
+            self.assertEqual(cloud.stop(), 0, cloud.err)
+        self.assertIn("the lease could not be given up", town.events(cloud, "note")[0]["why"])
+
+    def test_a_row_that_is_put_back_under_a_cloud_is_not_taken_for_another_cloud(self):
+        cloud = self.start(ready=True)
+        self.start_agents(until=10)
+        self.await_round(10)
+        self.sql("CREATE TABLE kept AS TABLE tacit_journal")
+        self.open_until(20)
+        self.await_round(20)
+        self.sql("BEGIN; DELETE FROM tacit_journal; INSERT INTO tacit_journal TABLE kept; COMMIT")
+        self.open_until(30)
+        self.expect_refused(cloud, 3, "put back to an earlier state", "--after-restore")
+        self.assertEqual(town.events(cloud, "fenced"), [])
+
+    def test_where_nobody_can_say_who_has_the_row_no_back_up_is_asked_for(self):
+        self.sql("CREATE ROLE shy LOGIN; GRANT CREATE ON SCHEMA public TO shy")
+        cloud = self.start(address=self.address.replace("user=tacit", "user=shy"), ready=True)
+        self.sql("ALTER TABLE tacit_journal OWNER TO tacit; GRANT UPDATE, SELECT (id, epoch, digest) ON tacit_journal TO shy; "
+                 "UPDATE tacit_journal SET epoch = epoch + 1")
+        self.expect_refused(cloud, 3, "another cloud may have taken this run over")
+        self.assertNotIn("back-up", cloud.err)
+
     def test_a_changed_row_is_refused(self):
         self.start()
         self.start_agents(until=10)

@@ -298,6 +298,33 @@ class Standby(unittest.TestCase):
     def epoch(self):
         return self.cluster.sql("SELECT epoch FROM tacit_journal", database=f"run{Standby.databases}")
 
+    def test_one_whose_run_vanishes_begins_no_other_and_goes_on_when_it_is_back(self):
+        name = f"run{Standby.databases}"
+        for gone, back in (("ALTER TABLE tacit_journal RENAME TO elsewhere", "ALTER TABLE elsewhere RENAME TO tacit_journal"),
+                           ("UPDATE tacit_journal SET id = 7", "UPDATE tacit_journal SET id = 1")):
+            with self.subTest(gone):
+                first = self.start(recorders.free_port(), ready=True)
+                second = self.start(recorders.free_port(), "--standby")
+                town.await_event(second, "standby")
+                self.cluster.sql(gone, database=name)
+                self.assertEqual(first.wait(), 3, first.err[-2000:])
+                self.assertIn("its row is gone", town.await_event(second, "not-taken-over")["why"])
+                Parties.wait_for(lambda http=town.await_event(second, "http")["port"]: town.page(http, "healthz") == "standby\n", what="a page")
+                self.cluster.sql(back, database=name)
+                town.await_event(second, "taken-over")
+                self.assertEqual(town.events(second, "begun"), [])
+                self.assertEqual(second.stop(), 0, second.err[-2000:])
+
+    def test_one_that_cannot_take_over_at_its_start_is_seen_to_stand_by(self):
+        with socket.create_server(("127.0.0.1", 0)) as busy:
+            cloud = self.start(busy.getsockname()[1], "--standby")
+            self.assertIn("in use", town.await_event(cloud, "not-taken-over")["why"])
+            http = town.await_event(cloud, "http")
+            Parties.wait_for(lambda: town.page(http["port"], "healthz") == "standby\n", what="a page that says so")
+        town.await_event(cloud, "listening")
+        self.assertEqual(len(town.events(cloud, "http")), 1)
+        self.assertEqual(cloud.stop(), 0, cloud.err[-2000:])
+
     def test_one_that_is_stopped_while_its_port_is_in_use_ends_and_takes_nothing(self):
         with socket.create_server(("127.0.0.1", 0)) as busy:
             first = self.start(recorders.free_port(), ready=True)

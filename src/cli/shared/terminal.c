@@ -90,7 +90,7 @@ bool tc_terminal_is_watched(int stream) {
     if (!tc_ranks_prints() || tc_ranks_started() == 1)
         return tc_ranks_prints() && isatty(stream) == 1;
     (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), stream);
-    int launcher = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    int launcher = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK); /* a pipe may have no reader */
     bool is_watched = launcher >= 0 && isatty(launcher) == 1;
     if (launcher >= 0)
         (void)close(launcher);

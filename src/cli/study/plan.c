@@ -92,7 +92,9 @@ static tc_status read_options(tc_cli *cli, const tc_arguments *arguments, tacit_
     promise->ledger = values[LEDGER].given ? values[LEDGER].text : NULL;
     if (values[ROUNDS_PER_DAY].given)
         promise->rounds_per_day = (double)values[ROUNDS_PER_DAY].integer;
-    return status == TC_OK ? check_certificate(cli, arguments) : status;
+    if (status != TC_OK)
+        return status;
+    return tc_cli_agree(cli, tc_ranks_prints() ? check_certificate(cli, arguments) : TC_OK);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {

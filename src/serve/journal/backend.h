@@ -44,7 +44,8 @@ typedef struct tc_journal_backend {
     const char *(*start_round)(tc_journal *journal, const tc_journal_round *round, const unsigned char *answers,
                                const unsigned char *digest);
     const char *(*wait_round)(tc_journal *journal);
-    const char *(*renew)(tc_journal *journal); /* NULL: there is no lease */
+    const char *(*renew)(tc_journal *journal);   /* NULL: there is no lease */
+    const char *(*give_up)(tc_journal *journal); /* the lease, if it is held; NULL: there is none */
 } tc_journal_backend;
 
 extern const tc_journal_backend tc_journal_sqlite, tc_journal_postgres;

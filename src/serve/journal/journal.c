@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <openssl/rand.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TOLD = 128 }; /* added to the reason of the end: every agent has the last answer */
@@ -162,8 +163,8 @@ static void close_journal(void *what) {
     EVP_MD_CTX_free(journal->digest);
 }
 
-tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
-                          const unsigned char *made, tc_buffer *messages, tc_journal **journal) {
+static tc_status open_in(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
+                         const unsigned char *made, tc_buffer *messages, tc_journal **journal) {
     tc_journal *opened = TC_NEW(arena, tc_journal, 1);
     tc_journal_run wanted = {0};
     memcpy(wanted.plan_hash, plan_hash, TC_HASH);
@@ -179,7 +180,37 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
         tc_raise(arena, TC_NO_MEMORY);
     tc_status status = opened->backend->open(opened, settings, &wanted, made, messages);
     opened->terms_before = NULL;
-    *journal = status == TC_OK ? opened : NULL;
+    *journal = opened;
+    return status;
+}
+
+static void free_arena(void *arena) { tc_arena_free(arena); }
+
+/* In an arena of its own: what a standby tries every second must not add up. Later it grows in the caller's, whose
+ * escape is set then. */
+tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
+                          const unsigned char *made, tc_buffer *messages, tc_journal **journal) {
+    char why[4096] = "";
+    tc_arena *own = tc_arena_new(0);
+    *journal = NULL;
+    if (own == NULL)
+        return TC_NO_MEMORY;
+    tc_escape escape;
+    tc_status status = TC_TRY(own, &escape);
+    if (status == TC_OK) {
+        tc_buffer text = tc_buffer_new(own, 1 << 16);
+        status = open_in(own, settings, plan_hash, made, &text, journal);
+        (void)snprintf(why, sizeof why, "%s", tc_buffer_text(&text));
+    }
+    tc_escape_end(own, &escape);
+    if (status == TC_OK) {
+        (*journal)->arena = arena;
+        tc_arena_on_free(arena, free_arena, own);
+        return TC_OK;
+    }
+    *journal = NULL;
+    tc_arena_free(own);
+    tc_buffer_puts(messages, why);
     return status;
 }
 
@@ -298,6 +329,14 @@ tc_status tc_journal_renew(tc_journal *journal) {
     if (journal->is_broken)
         return TC_CANNOT_WRITE;
     return journal->backend->renew == NULL ? TC_OK : conclude(journal, journal->backend->renew(journal));
+}
+
+bool tc_journal_give_up(tc_journal *journal) {
+    if (journal->backend->give_up == NULL || journal->is_lost)
+        return true;
+    if (!journal->is_broken)
+        (void)conclude(journal, journal->backend->give_up(journal));
+    return !journal->is_broken;
 }
 
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) {

@@ -42,12 +42,18 @@ typedef struct tc_journal_settings {
     bool (*meanwhile)(void *context);
     void *context;
     tc_durability durability;
+    bool must_exist;                   /* in a database: none is begun */
     bool is_new_run;                   /* the journal of another run is put aside, or stays if this one cannot begin */
     const unsigned char *terms;        /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
     const unsigned char *terms_before; /* those that an earlier version gave the same run; NULL: none */
     const char *vfs;                   /* for tests: SQLite's file system; NULL: the default */
     unsigned log_pages;                /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
+
+/* A cloud that waited to go on with a run finds none. */
+#define TC_JOURNAL_GONE                                                                                                \
+    "its row is gone, and a cloud that stands by to go on with a run begins no other. Put a back-up of the table in "  \
+    "its place, or start without --standby to begin another run"
 
 enum { TC_JOURNAL_LOG_PAGES = 1000, TC_JOURNAL_LEASE = 5, TC_INPUT_MAC = 32 };
 
@@ -68,7 +74,8 @@ typedef struct tc_journal_round {
 
 /* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. With a message:
  * TC_CANNOT_WRITE; TC_CANNOT_READ if it is damaged or open in another process; TC_BAD_USAGE if it belongs to another
- * plan or other terms, or needs a key, another one or none. Raises on its arena, which also closes it. */
+ * plan or other terms, or needs a key, another one or none. The arena closes it; a failed opening leaves nothing there,
+ * so that it can be tried again and again. Memory that runs out is a status. */
 tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 
@@ -121,6 +128,10 @@ bool tc_journal_is_under_way(const tc_journal *journal);
  * than that. It fails as a commit does. */
 double tc_journal_lease(const tc_journal *journal);
 tc_status tc_journal_renew(tc_journal *journal) TC_MUST_USE;
+
+/* Gives the lease up, so that another cloud need not wait for its end; nothing is written afterwards. False: why the
+ * lease is still there is the trouble. Closing does the same and says nothing. */
+bool tc_journal_give_up(tc_journal *journal) TC_MUST_USE;
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;

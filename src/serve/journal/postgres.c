@@ -258,14 +258,16 @@ static tc_status put_aside(tc_journal *journal, tc_buffer *messages) {
 }
 
 /* The row as it is, locked; made if there is none. */
-static tc_status read_or_begin(tc_journal *journal, const tc_journal_run *wanted, const unsigned char *made,
-                               tc_buffer *messages) {
+static tc_status read_or_begin(tc_journal *journal, const tc_journal_settings *settings, const tc_journal_run *wanted,
+                               const unsigned char *made, tc_buffer *messages) {
     tc_pg *pg = store_of(journal);
     const char *trouble;
     PGresult *row = tc_pg_ask(pg, READ, NULL, &trouble);
     if (row == NULL)
         return complain(journal->name, trouble, messages);
     tc_arena_on_free(journal->arena, clear_result, row);
+    if (PQntuples(row) == 0 && settings->must_exist)
+        return tc_journal_complain(journal, TC_CANNOT_READ, TC_JOURNAL_GONE, messages);
     if (PQntuples(row) == 0) {
         if (journal->key == NULL)
             return tc_journal_complain(journal, TC_BAD_USAGE,
@@ -344,12 +346,12 @@ static tc_status open_row(tc_journal *journal, const tc_journal_settings *settin
         return complain(journal->name, trouble, messages);
     tc_status status = settings->is_new_run ? put_aside(journal, messages) : TC_OK;
     if (status == TC_OK)
-        status = read_or_begin(journal, wanted, made, messages);
+        status = read_or_begin(journal, settings, wanted, made, messages);
     if (status == TC_OK)
-        status = take(journal, messages);
-    if (status == TC_OK)
-        trouble = prepare(pg);
-    return trouble == NULL ? status : complain(journal->name, trouble, messages);
+        trouble = prepare(pg); /* before the lease is taken, which a failure would leave behind */
+    if (trouble != NULL)
+        return complain(journal->name, trouble, messages);
+    return status == TC_OK ? take(journal, messages) : status;
 }
 
 static void put_holder(tc_pg *pg) {
@@ -375,19 +377,29 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
 
 /* ---- Writing ---- */
 
-/* Says who has the journal now. */
+/* Why a write has changed no row: who has the journal now. Taking over makes a later epoch. */
 static const char *lose(tc_journal *journal) {
     tc_pg *pg = store_of(journal);
     const char *trouble;
-    char holder[sizeof pg->holder] = "unknown";
+    char holder[sizeof pg->holder] = "", cause[128];
     PGresult *row = tc_pg_ask(pg, "SELECT epoch, holder FROM tacit_journal WHERE id = 1", NULL, &trouble);
-    bool is_there = row != NULL && PQntuples(row) == 1;
+    if (row == NULL) {
+        (void)snprintf(cause, sizeof cause, "%s", trouble);
+        (void)snprintf(pg->why, sizeof pg->why,
+                       "its row is no longer as this cloud left it: another cloud may have taken this run over (%s)",
+                       cause);
+        return pg->why;
+    }
+    bool is_there = PQntuples(row) == 1;
     unsigned long long epoch = is_there ? tc_pg_word(row, 0) : 0;
     if (is_there)
         (void)snprintf(holder, sizeof holder, "%.*s", PQgetlength(row, 0, 1), PQgetvalue(row, 0, 1));
     PQclear(row);
     if (!is_there)
         return "its row is gone. Put a back-up of the table in its place and start with --after-restore";
+    if (epoch <= journal->epoch.number)
+        return "its row was changed, or put back to an earlier state, under this cloud. After a restore start with "
+               "--after-restore";
     journal->is_lost = true;
     (void)snprintf(pg->why, sizeof pg->why, "another cloud (%s) has taken this run over, in epoch %llu", holder, epoch);
     tc_pg_make_plain(pg->why);
@@ -469,16 +481,22 @@ static void discard(tc_journal *journal) {
     (void)tc_pg_run(pg, good ? "COMMIT" : "ROLLBACK", NULL);
 }
 
-/* Gives the lease up, so that another cloud need not wait for its end. */
-static void close_database(tc_journal *journal) {
+static const char *give_up(tc_journal *journal) {
     tc_pg *pg = store_of(journal);
-    if (pg == NULL)
-        return;
     tc_pg_list list = {0};
+    if (!pg->is_held)
+        return NULL;
     add_mine(&list, journal);
-    if (pg->is_held && !journal->is_broken)
-        (void)tc_pg_run(pg, GIVE_UP, &list);
-    tc_pg_leave(pg);
+    pg->is_held = false;
+    return tc_pg_run(pg, GIVE_UP, &list);
+}
+
+static void close_database(tc_journal *journal) {
+    if (store_of(journal) == NULL)
+        return;
+    if (!journal->is_broken)
+        (void)give_up(journal);
+    tc_pg_leave(store_of(journal));
 }
 
 const tc_journal_backend tc_journal_postgres = {.open = open_database,
@@ -488,6 +506,7 @@ const tc_journal_backend tc_journal_postgres = {.open = open_database,
                                                 .write_standing = write_standing,
                                                 .start_round = start_round,
                                                 .wait_round = conclude,
-                                                .renew = renew};
+                                                .renew = renew,
+                                                .give_up = give_up};
 
 #endif

@@ -88,7 +88,9 @@ static const char *explain(tc_pg *pg, const PGresult *result) {
         text = "the connection to the database is lost";
     if (text == NULL && result != NULL)
         text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    return put_why(pg, text != NULL && text[0] != '\0' ? text : PQerrorMessage(pg->connection));
+    if (text == NULL || text[0] == '\0')
+        text = PQerrorMessage(pg->connection);
+    return put_why(pg, text[0] != '\0' ? text : "the database does not answer");
 }
 
 /* Waits until the socket is ready. False: not in time, or nobody wants to wait. */
