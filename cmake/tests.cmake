@@ -122,6 +122,7 @@ endif()
 
 # Skipped, and named so, where there is no PostgreSQL: tests/serve/cluster.py.
 set_tests_properties(serve/test_postgres serve/test_standby serve/test_last_standby PROPERTIES SKIP_RETURN_CODE 77)
+set_tests_properties(serve/test_postgres PROPERTIES COST 50) # waits for most of its time
 
 # Allocations that fail.
 target_link_options(model_test_given PRIVATE -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)

@@ -136,7 +136,6 @@ static bool fill_in(tc_loops *loops, const tc_links_settings *settings, tc_round
     of->lane = &rounds->lanes[i];
     of->lane->loop = of;
     of->lane->answered = answered;
-    of->bell[0] = of->bell[1] = -1;
     if (pthread_mutex_init(&of->mutex, NULL) != 0)
         return false;
     if (of->base == NULL)
@@ -155,6 +154,7 @@ tc_loops *tc_loops_new(struct event_base *base, const tc_links_settings *setting
     for (size_t i = 0; i < count; i++) {
         made->count = i + 1;
         made->all[i].main = &made->all[0];
+        made->all[i].bell[0] = made->all[i].bell[1] = -1;
         if (made->holders == NULL || !fill_in(made, settings, rounds, i)) {
             tc_loops_free(made);
             return NULL;

@@ -57,6 +57,25 @@ class Refusals(unittest.TestCase):
     def test_more_ranks_than_blocks(self):
         self.refused(self.here(9, "run", "curved.tacit", "--seed", "1"), "ranks would have nothing to do")
 
+    def test_a_certificate_goes_where_the_first_rank_works(self):
+        (self.folder / "here/out").mkdir()
+        done = self.apart("plan", "curved.tacit", "--certificate", "out/c.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.folder / "here/out/c.json").exists())
+        problems.write(self.folder / "here", "mine.txt", "not a certificate\n")
+        self.refused(self.here(2, "plan", "curved.tacit", "--certificate", "mine.txt"), "mine.txt")
+
+    def test_a_pipe_that_nobody_reads_yet(self):
+        """mpirun's own standard output; ranks ask whether that is a terminal."""
+        pipe = self.folder / "here/pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        with open(pipe, "wb") as writer:
+            os.close(reader)
+            done = subprocess.run(ranks.command(2, MANY, "check", "curved.tacit"), env=ranks.environment(), stdin=subprocess.DEVNULL,
+                                  stdout=writer, stderr=subprocess.PIPE, text=True, cwd=self.folder / "here", timeout=60, check=False)
+        self.assertNotIn("error", done.stderr)
+
     def test_standard_input(self):
         self.refused(self.here(2, "run", "-", "--seed", "1"), "standard input goes to one rank alone")
 

@@ -280,12 +280,12 @@ void tc_rounds_complete(tc_rounds *r, tc_lane *lane) {
 /* ---- lanes ---- */
 
 void tc_rounds_lock(tc_rounds *r) {
-    if (r != NULL)
+    if (r != NULL && r->lanes != NULL)
         tc_lock_take(r->lanes);
 }
 
 void tc_rounds_unlock(tc_rounds *r) {
-    if (r != NULL)
+    if (r != NULL && r->lanes != NULL)
         tc_lock_give(r->lanes);
 }
 
