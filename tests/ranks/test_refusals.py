@@ -97,6 +97,11 @@ class Refusals(unittest.TestCase):
         self.refused(self.apart("run", "curved.tacit", "--seed", "1"), "rank 1 cannot read 'units.csv', which others can")
         self.refused(self.apart("run", "curved.tacit", "--seeds", "2"), "rank 1 failed", "cannot read 'units.csv'")
         problems.write_data(there)
+        (there / "curved.tacit").unlink()
+        done = self.apart("run", "curved.tacit", "--seed", "1", "--json")
+        self.refused(done, "cannot read this file", "so on rank 1, and on 1 of 2 ranks")
+        self.assertIn("so on rank 1", json.loads(done.stdout)["error"])
+        problems.curved(there, "curved.tacit")
 
     def test_other_matrices(self):
         """Also where each rank works alone, and of parameters in an agent's block."""

@@ -28,6 +28,11 @@ def catches_interrupts(pid):
     return bool(caught >> (signal.SIGINT - 1) & 1)
 
 
+def is_rank(pid):
+    """No longer mpirun's own child, which has its handlers."""
+    return os.readlink(f"/proc/{pid}/exe") == str(test_shapes.SPREAD.resolve())
+
+
 def listening(job):
     """The ranks, once all of them listen to signals: before that a signal simply ends them."""
     until = time.monotonic() + BOUND
@@ -110,6 +115,21 @@ class Signals(unittest.TestCase):
             output, errors = job.communicate(timeout=2 * BOUND)
         self.assertEqual(job.returncode, 0, errors)
         self.assertEqual(output, path.read_text())
+
+    def test_either_signal_is_heard_from_the_same_moment_on(self):
+        """A rank that waits for the others' start, with whom it compares its words."""
+        for which in 0, 1, 2, 1, 2:
+            with self.subTest(which=which), ranks.start(RANKS, test_shapes.SPREAD, "run", PAPER, "--rounds", "20000000", "--seed", "1",
+                                                        "--no-reference", "--json", cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+                pid, until = None, time.monotonic() + BOUND
+                while pid is None and time.monotonic() < until:
+                    children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+                    with contextlib.suppress(OSError):
+                        pid = next((p for p in children[which:which + 1] if is_rank(p) and catches_interrupts(p)), None)
+                os.kill(int(pid), signal.SIGTERM)
+                output, errors = job.communicate(timeout=BOUND)
+                self.assertEqual(job.returncode, 3, errors)
+                self.assertEqual(type(json.loads(output)), dict)  # one object
 
     def test_a_signal_to_a_rank_that_waits_stops_the_one_that_works(self):
         with ranks.start(RANKS, test_shapes.SPREAD, "audit", PAPER, "--samples", "100000000", cwd=self.folder, stdout=subprocess.PIPE,

@@ -19,6 +19,7 @@ static struct {
     size_t count, mine;
     bool is_parted;
     int said, heard; /* since ranks parted: whether this one sent a word to all others, and how many it received */
+    int has_failed;  /* and all others were sent a word of it */
     bool (*told_here)(void); /* NULL: never */
     atomic_bool told;        /* to stop: what ranks have heard of each other; any thread reads it */
 } all = {.count = 1};
@@ -132,15 +133,41 @@ bool tc_ranks_told(void) {
 
 /* ---- each alone, and together again ---- */
 
-/* Waits without work: other ranks may use this processor. False where the time is over. */
+/* Of ranks that failed while others wait for them in another call, the first speaks and ends the job. So each tells all
+ * others. */
+static void say_failed(void) {
+    for (size_t r = 0; r < all.count; r++) {
+        MPI_Request request;
+        if (r == all.mine)
+            continue;
+        (void)MPI_Isend(NULL, 0, MPI_BYTE, (int)r, 0, all.ends, &request);
+        (void)MPI_Request_free(&request); /* all receive it where they meet */
+    }
+    all.has_failed = 1;
+}
+
+static bool one_before_failed(void) {
+    int is_there = 0;
+    for (size_t r = 0; all.has_failed && !is_there && r < all.mine; r++)
+        (void)MPI_Iprobe((int)r, 0, all.ends, &is_there, MPI_STATUS_IGNORE);
+    return is_there != 0;
+}
+
+/* Waits without work: other ranks may use this processor. False where the time is over, which is later for a rank that
+ * has failed after another: that one ends the job. */
 static bool wait_for(MPI_Request *request, double seconds) {
     const struct timespec pause = {.tv_nsec = 1000000};
     double until = tc_seconds() + seconds;
+    bool is_second = false;
     int done = 0;
     for (;;) {
         if (all.is_parted)
             look();
         (void)MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (!done && !is_second && tc_seconds() > until && one_before_failed()) {
+            is_second = true;
+            until += 2 * SECONDS_TO_MEET;
+        }
         if (done || tc_seconds() > until)
             return done != 0;
         (void)nanosleep(&pause, NULL);
@@ -309,6 +336,15 @@ tc_status tc_ranks_agree(tc_status status) {
     return status;
 }
 
+/* No word stays on its way. All ranks are here. */
+static void receive_failures(void) {
+    int total = 0;
+    (void)MPI_Allreduce(&all.has_failed, &total, 1, MPI_INT, MPI_SUM, all.ends);
+    for (int i = all.has_failed; i < total; i++)
+        (void)MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, all.ends, MPI_STATUS_IGNORE);
+    all.has_failed = 0;
+}
+
 /* A failure before none, then the largest code, then the first rank. Without memory, which may be out. */
 tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
     enum { FAILED = 1 << 16 };
@@ -318,6 +354,8 @@ tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
     int left = 0;
     if (all.count == 1)
         return TC_RANK_PRINTS;
+    if (has_failed)
+        say_failed();
     if (all.is_parted && !end_part(true, seconds, &left)) {
         all.is_parted = false;
         return TC_RANK_FAILED_ALONE;
@@ -327,6 +365,7 @@ tc_rank_voice tc_ranks_meet(int *exit_code, bool has_failed) {
     (void)MPI_Iallreduce(&mine, &first, 1, MPI_2INT, MPI_MAXLOC, all.ends, &request);
     if (!wait_for(&request, seconds))
         return TC_RANK_FAILED_ALONE;
+    receive_failures();
     *exit_code = first.code % FAILED;
     return first.rank == mine.rank ? TC_RANK_PRINTS : TC_RANK_IS_SILENT;
 }

@@ -208,11 +208,17 @@ static failure_object make_failure(const char *messages, tc_status status, int e
     return failure;
 }
 
+/* Where memory runs out nobody can add a line, and notes of before are no reason. */
+static bool lacks_reason(const tc_cli *cli, tc_status status) {
+    return status == TC_NO_MEMORY && strstr(cli->messages.text, tc_status_text(status)) == NULL;
+}
+
 /* Nothing where there is output, which says more: an interrupted search has its best point. */
 static void print_failure(tc_cli *cli, tc_status status, int code) {
     if (code == 0 || !cli->wants_json || cli->has_printed || cli->output.length > 0)
         return;
-    failure_object failure = make_failure(cli->messages.length == 0 ? "" : cli->messages.text, status, code);
+    bool is_masked = cli->messages.length == 0 || lacks_reason(cli, status);
+    failure_object failure = make_failure(is_masked ? "" : cli->messages.text, status, code);
     if (failure.json != NULL && fputs(failure.json, stdout) < 0)
         cli->cannot_write = true;
     tc_arena_free(failure.arena);
@@ -232,9 +238,10 @@ static int print_what_is_left(tc_cli *cli, tc_status status, int code) {
     print_failure(cli, status, code);
     if (cli->is_logged)
         cli->messages.length = 0;
-    else if (cli->messages.length == 0 && status != TC_OK)
-        say_last(cli, tc_status_text(status));
+    bool says_last = !cli->is_logged && status != TC_OK && (cli->messages.length == 0 || lacks_reason(cli, status));
     tell(cli, status == TC_OK ? TC_EVENT_NOTE : TC_EVENT_FAILED);
+    if (says_last)
+        say_last(cli, tc_status_text(status));
     tc_cli_flush(cli);
     if (cli->cannot_write)
         say_last(cli, "standard output cannot be written");

@@ -106,6 +106,8 @@ void tc_terminal_begin(tc_monitor *monitor) {
     line_shown = false;
     last_shown = tc_seconds(); /* short work shows nothing */
     terminate_caught = false;
+    if (tc_ranks_several()) /* a rank that a signal ends at its start ends the others without a word */
+        tc_terminal_catch_terminate();
     (void)sigaction(SIGINT, &action, &before[0]);
     /* Neither a reader that is gone nor a file at its limit may end the program before traces and ledgers are whole. */
     action.sa_handler = SIG_IGN;
@@ -117,6 +119,8 @@ void tc_terminal_begin(tc_monitor *monitor) {
 
 void tc_terminal_catch_terminate(void) {
     struct sigaction action;
+    if (terminate_caught)
+        return;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     terminate_caught = true;

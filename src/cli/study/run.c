@@ -157,6 +157,7 @@ static void say_ranks(tc_cli *cli, bool was_wished) {
                      was_wished ? ""
                                 : "; nothing is compared with the exact solution, which needs the whole problem in one "
                                   "memory: --no-reference is taken");
+    tc_cli_tell(cli); /* it is not why something fails later */
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
@@ -184,7 +185,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_status made = tc_run_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
     if (made == TACIT_OK && tc_ranks_several() && result->of.run->records != NULL)
         say_ranks(cli, values[NO_REFERENCE].flag);
-    if (made == TACIT_OK && !values[JSON].flag) {
+    if (made == TACIT_OK && !tc_ranks_prints()) {
+        status = tc_study_keep(&study, result, yes);
+    } else if (made == TACIT_OK && !values[JSON].flag) {
         status = tc_study_keep(&study, result, yes);
         if (live && result->of.run->records != NULL) {
             tc_buffer_puts(&cli->output, "\n");

@@ -125,6 +125,17 @@ static tc_status load_here(tc_study *study, const char *path) {
     return (tc_status)status;
 }
 
+/* Of a file that some ranks cannot use and others can: the first of those that cannot speaks. */
+static void say_where(tc_cli *cli, tc_status status) {
+    uint64_t failed = status == TC_CANNOT_READ || status == TC_BAD_PROBLEM || status == TC_BAD_USAGE;
+    uint64_t ranks = tc_ranks_count();
+    bool has_failed = failed > 0;
+    tc_ranks_sum(&failed, 1);
+    if (has_failed && failed < ranks)
+        tc_buffer_printf(&cli->messages, "tacit: so on rank %zu, and on %llu of %llu ranks: give all the same files\n",
+                         tc_ranks_mine(), (unsigned long long)failed, (unsigned long long)ranks);
+}
+
 tc_status tc_study_load(tc_study *study, const char *path) {
     if (tc_ranks_several() && tc_is_standard_input(path)) {
         tc_buffer_printf(&study->cli->messages, "tacit %s: standard input goes to one rank alone: give a file\n",
@@ -138,6 +149,7 @@ tc_status tc_study_load(tc_study *study, const char *path) {
         return status == TC_OK ? TC_INTERRUPTED : status;
     if (!study->is_apart && tc_ranks_several() && (status == TC_NO_MEMORY || status == TC_TOO_LARGE))
         return status; /* an escape: other ranks may still be in a meeting of the loading */
+    say_where(study->cli, status);
     status = tc_cli_agree(study->cli, status);
     if (status == TC_OK && tc_ranks_several())
         status = compare_problems(study);
@@ -156,6 +168,8 @@ tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *resul
     if (status != TACIT_OK)
         return study->failure != TC_OK ? study->failure : (tc_status)status;
     tc_status kept = tc_study_keep(study, result, yes);
+    if (!tc_ranks_prints()) /* memory for what nobody prints must not run out */
+        return kept;
     const char *text = wants_json ? tacit_result_json(result) : tacit_result_text(result);
     if (text == NULL)
         return TC_NO_MEMORY;
