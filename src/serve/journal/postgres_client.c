@@ -266,6 +266,7 @@ typedef struct call {
     PGcancel *cancel; /* of a statement that is to end; NULL: a connection is wanted */
     PGconn *connection;
     bool is_over, is_left; /* left: nobody waits for it */
+    pthread_t thread;
     char address[];
 } call;
 
@@ -317,19 +318,29 @@ static call *new_call(const char *address, PGcancel *cancel) {
 
 /* Signals are for the thread that waits. Frees the call if it cannot. */
 static bool start_call(call *c) {
-    pthread_t thread;
     sigset_t all, before;
     if (c == NULL)
         return false;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pthread_create(&thread, NULL, call_database, c) == 0;
+    bool good = pthread_create(&c->thread, NULL, call_database, c) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (good)
-        (void)pthread_detach(thread);
-    else
+    if (!good)
         free_call(c);
     return good;
+}
+
+/* Gives the lock back. A call that is over is joined: what OpenSSL keeps for its thread is gone before the process
+ * ends. False: it was left, and frees itself. */
+static bool end_call(call *c) {
+    bool is_left = c->is_left;
+    pthread_t thread = c->thread;
+    if (is_left)
+        (void)pthread_detach(thread);
+    (void)pthread_mutex_unlock(&c->lock);
+    if (!is_left)
+        (void)pthread_join(thread, NULL);
+    return !is_left;
 }
 
 /* A tenth of a second, or until it is over. */
@@ -356,9 +367,7 @@ static const char *dial(tc_pg *pg, const char *address) {
         (void)pthread_mutex_lock(&c->lock);
         c->is_left = is_left && !c->is_over;
     }
-    bool is_left = c->is_left;
-    (void)pthread_mutex_unlock(&c->lock);
-    if (is_left)
+    if (!end_call(c))
         return "the database does not answer";
     pg->connection = c->connection;
     free_call(c);
@@ -376,9 +385,8 @@ static void cancel_statement(const tc_pg *pg) {
     (void)pthread_mutex_lock(&c->lock);
     while (!c->is_over && tc_serve_now() < until)
         wait_a_moment(c);
-    bool is_left = c->is_left = !c->is_over;
-    (void)pthread_mutex_unlock(&c->lock);
-    if (!is_left)
+    c->is_left = !c->is_over;
+    if (end_call(c))
         free_call(c);
 }
 
