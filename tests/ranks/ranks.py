@@ -1,6 +1,10 @@
 """Starts programs on several ranks of this machine, for the tests here and for bench/."""
+import atexit
+import itertools
 import os
+import shutil
 import subprocess
+import tempfile
 
 # As root, more ranks than processors, over shared memory; a rank that waits leaves the processor to others.
 ENVIRONMENT = {
@@ -14,12 +18,19 @@ ENVIRONMENT = {
 }
 
 
+# Each mpirun has a folder of its own: two that begin at once can fail in the common one.
+FOLDER, numbers = tempfile.mkdtemp(prefix="mpi-"), itertools.count(1)
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
 def command(ranks, *words):
     return ["mpirun", "--quiet", "-n", str(ranks), *map(str, words)]
 
 
 def environment(**more):
-    return {**os.environ, **ENVIRONMENT, **more}
+    place = f"{FOLDER}/{next(numbers)}"
+    os.mkdir(place)
+    return {**os.environ, **ENVIRONMENT, "OMPI_MCA_orte_tmpdir_base": place, **more}
 
 
 def start(ranks, *words, **options):
