@@ -113,7 +113,7 @@ typedef struct tc_server {
     const char *place;    /* of the journal, in messages */
     char waited_for[320]; /* the cloud whose lease has ended; "" for none */
     bool has_reached;     /* the database, once */
-    bool has_seen_run;    /* there, while it stood by */
+    bool has_seen_run;    /* there, with --standby */
     char hindrance[512];  /* why it could not go on with the run, the last time */
     bool has_announced_pages;
     uint64_t done, ticked_done; /* rounds of this process */

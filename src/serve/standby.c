@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-static const double STOP_PATIENCE =
-    2; /* seconds that the database has after a signal to stop, and to give the lease up */
+static const double STOP_PATIENCE = 2; /* seconds: of the database after a signal, and again for the lease */
 
 /* Pages go on while the database is waited for, on the same thread: within a commit too, whose round they do not show
  * (tc_server_refresh). */
@@ -158,6 +157,7 @@ tc_status tc_server_stand_by(tc_server *s) {
         if (tc_server_is_told())
             continue;
         bool is_reached = found.status == TC_OK;
+        s->has_seen_run = s->has_seen_run || (s->settings->standby && is_reached && found.seen.exists);
         if (is_reached && !found.seen.is_held)
             break;
         if (!is_reached && !(s->settings->standby && s->has_reached)) {
@@ -167,7 +167,6 @@ tc_status tc_server_stand_by(tc_server *s) {
         if (is_reached && !is_ours(s, &found))
             return TC_BAD_USAGE;
         s->has_reached = true;
-        s->has_seen_run = s->has_seen_run || found.seen.exists;
         double now = tc_serve_now();
         until = until > 0 ? until : now + found.seen.seconds;
         if (!s->settings->standby && now > until)

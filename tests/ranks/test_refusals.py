@@ -99,8 +99,8 @@ class Refusals(unittest.TestCase):
         problems.write_data(there)
         (there / "curved.tacit").unlink()
         done = self.apart("run", "curved.tacit", "--seed", "1", "--json")
-        self.refused(done, "cannot read this file", "so on rank 1, and on 1 of 2 ranks")
-        self.assertIn("so on rank 1", json.loads(done.stdout)["error"])
+        self.refused(done, "cannot read this file", "1 of 2 ranks cannot use it, rank 1 is the first")
+        self.assertIn("rank 1 is the first", json.loads(done.stdout)["error"])
         problems.curved(there, "curved.tacit")
 
     def test_other_matrices(self):

@@ -315,6 +315,15 @@ class Standby(unittest.TestCase):
                 self.assertEqual(town.events(second, "begun"), [])
                 self.assertEqual(second.stop(), 0, second.err[-2000:])
 
+    def test_one_that_has_seen_a_run_that_was_free_begins_no_other_either(self):
+        self.assertEqual(self.start(recorders.free_port(), ready=True).stop(), 0)
+        with socket.create_server(("127.0.0.1", 0)) as busy:
+            cloud = self.start(busy.getsockname()[1], "--standby")
+            self.assertIn("in use", town.await_event(cloud, "not-taken-over")["why"])
+            self.cluster.sql("DELETE FROM tacit_journal", database=f"run{Standby.databases}")
+        Parties.wait_for(lambda: any("its row is gone" in line["why"] for line in town.events(cloud, "not-taken-over")), what="a word of it")
+        self.assertEqual(cloud.stop(), 0, cloud.err[-2000:])
+
     def test_one_that_cannot_take_over_at_its_start_is_seen_to_stand_by(self):
         with socket.create_server(("127.0.0.1", 0)) as busy:
             cloud = self.start(busy.getsockname()[1], "--standby")

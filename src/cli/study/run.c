@@ -185,9 +185,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_status made = tc_run_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
     if (made == TACIT_OK && tc_ranks_several() && result->of.run->records != NULL)
         say_ranks(cli, values[NO_REFERENCE].flag);
-    if (made == TACIT_OK && !tc_ranks_prints()) {
-        status = tc_study_keep(&study, result, yes);
-    } else if (made == TACIT_OK && !values[JSON].flag) {
+    if (made == TACIT_OK && !values[JSON].flag && tc_ranks_prints()) {
         status = tc_study_keep(&study, result, yes);
         if (live && result->of.run->records != NULL) {
             tc_buffer_puts(&cli->output, "\n");

@@ -132,8 +132,9 @@ static void say_where(tc_cli *cli, tc_status status) {
     bool has_failed = failed > 0;
     tc_ranks_sum(&failed, 1);
     if (has_failed && failed < ranks)
-        tc_buffer_printf(&cli->messages, "tacit: so on rank %zu, and on %llu of %llu ranks: give all the same files\n",
-                         tc_ranks_mine(), (unsigned long long)failed, (unsigned long long)ranks);
+        tc_buffer_printf(&cli->messages,
+                         "tacit: %llu of %llu ranks cannot use it, rank %zu is the first: give all the same files\n",
+                         (unsigned long long)failed, (unsigned long long)ranks, tc_ranks_mine());
 }
 
 tc_status tc_study_load(tc_study *study, const char *path) {
