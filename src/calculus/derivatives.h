@@ -60,12 +60,7 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model);
 tc_family_derivatives tc_derive_objective(tc_arena *arena, const tc_model *model, const tc_family *family,
                                           const tc_choices *choices);
 
-/* Reverse mode on one root: the non-zero partial derivatives with respect to its leaves of the kind op
- * (TC_STATE, or TC_COORD and TC_SUM together when op is TC_SUM). Returns how many; *leaves and *partials are in arena,
- * sorted by index, sums before coordinates. */
-size_t tc_gradient(tc_arena *arena, tc_dag *dag, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials);
-
-/* The same with a reusable work area, for the many roots of one DAG. */
+/* Reverse mode, with a work area for the many roots of one DAG. */
 typedef struct tc_differentiator tc_differentiator;
 
 typedef struct tc_partial {
@@ -76,9 +71,13 @@ typedef struct tc_partial {
 
 tc_differentiator *tc_differentiator_new(tc_arena *arena, tc_dag *dag);
 
-/* The non-zero partial derivatives of root with respect to its leaves of the kind op (as in tc_gradient) whose rank is
- * at most last_rank, by increasing rank. The array is valid until the next call. */
+/* The non-zero partial derivatives of root with respect to its leaves of the kind op (TC_STATE, or TC_COORD and TC_SUM
+ * together when op is TC_SUM) whose rank is at most last_rank, by increasing rank. The array is valid until the next
+ * call. */
 const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op, uint64_t last_rank, size_t *count);
+
+/* The same for leaves of every rank. Returns how many; *leaves and *partials are in arena. */
+size_t tc_gradient(tc_arena *arena, tc_differentiator *d, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials);
 
 /* By constraint: whether no state has an effect on it (a link that no route uses). Such a row holds whatever the agents
  * do; it needs no noise, its multiplier is 0, and it must not count where rows are compared. */

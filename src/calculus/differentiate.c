@@ -350,9 +350,10 @@ const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op,
     return d->partials;
 }
 
-size_t tc_gradient(tc_arena *arena, tc_dag *dag, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials) {
+size_t tc_gradient(tc_arena *arena, tc_differentiator *d, tc_expr root, tc_op op, tc_expr **leaves,
+                   tc_expr **partials) {
     size_t count;
-    const tc_partial *found = tc_differentiate(tc_differentiator_new(arena, dag), root, op, UINT64_MAX, &count);
+    const tc_partial *found = tc_differentiate(d, root, op, UINT64_MAX, &count);
     *leaves = TC_NEW(arena, tc_expr, count);
     *partials = TC_NEW(arena, tc_expr, count);
     for (size_t i = 0; i < count; i++) {

@@ -24,8 +24,7 @@ enum {
     ASK_AFTER = 1 << 20 /* numbers released or stepped between two questions to the monitor: some milliseconds */
 };
 
-/* Depends on the numbers of agents and states alone, which are public. */
-static bool is_large(const tc_model *model) {
+bool tc_engine_uses_threads(const tc_model *model) {
     size_t most = 0;
     for (size_t f = 0; f < model->family_count; f++)
         most = model->families[f].count > most ? model->families[f].count : most;
@@ -64,7 +63,8 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_de
 static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings,
                          tc_engine_kind kind, const char **why) {
     tc_driver driver = kind.driver;
-    bool large = driver == TC_DRIVER_AUTO ? tc_ranks_several() || is_large(engine->model) : driver == TC_DRIVER_LARGE;
+    bool large = driver == TC_DRIVER_AUTO ? tc_ranks_several() || tc_engine_uses_threads(engine->model)
+                                          : driver == TC_DRIVER_LARGE;
     engine->is_large = large;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);

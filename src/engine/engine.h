@@ -33,6 +33,10 @@ typedef struct tc_engine_settings {
     unsigned without;            /* tc_without of controller.h, for measurements; 0 */
 } tc_engine_settings;
 
+/* Whether the rounds of a run of this problem share a team's threads. Depends on the numbers of agents and states
+ * alone, which are public. Where agents are few or families small, handing out work costs more than the work. */
+bool tc_engine_uses_threads(const tc_model *model);
+
 /* For whole problems (TC_ROLE_WHOLE). x(1), mu(1) and the schedule are the model's. TC_BAD_USAGE and a sentence in *why
  * where this plan cannot be released. Raises on its arena. */
 tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,

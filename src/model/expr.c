@@ -1,6 +1,7 @@
 #include "model/expr.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_NODES = 256, FIRST_TABLE = 1024 };
@@ -573,11 +574,58 @@ static bool none_wanted(const bool *wanted) {
     return word == 0;
 }
 
+static int compare_nodes(const void *x, const void *y) {
+    tc_expr a = *(const tc_expr *)x, b = *(const tc_expr *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* A walk through a part of a large DAG, whose cost does not depend on the rest of it. */
+enum { FEW_NODES = 256, FEW_PLACES = 1024 }; /* the places of a hash table are powers of two */
+
+typedef struct few_nodes {
+    uint32_t places[FEW_PLACES]; /* the number of a node in met, from 1; 0: free */
+    tc_expr met[FEW_NODES];
+    size_t count;
+} few_nodes;
+
+static bool meet_few(few_nodes *few, tc_expr e) {
+    size_t at = (e * UINT32_C(2654435761)) % FEW_PLACES;
+    while (few->places[at] != 0 && few->met[few->places[at] - 1] != e)
+        at = (at + 1) % FEW_PLACES;
+    if (few->places[at] != 0)
+        return true;
+    if (few->count == FEW_NODES)
+        return false;
+    few->met[few->count++] = e;
+    few->places[at] = (uint32_t)few->count;
+    return true;
+}
+
+/* NULL where there are more than a few. */
+static tc_expr *reach_few(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
+    few_nodes few = {.count = 0};
+    for (size_t i = 0; i < root_count; i++)
+        if (!meet_few(&few, roots[i]))
+            return NULL;
+    for (size_t next = 0; next < few.count; next++)
+        for (size_t i = 0; i < tc_operand_count(dag, few.met[next]); i++)
+            if (!meet_few(&few, tc_operand(dag, few.met[next], i)))
+                return NULL;
+    qsort(few.met, few.count, sizeof *few.met, compare_nodes);
+    *count = few.count;
+    tc_expr *order = TC_NEW(arena, tc_expr, few.count);
+    memcpy(order, few.met, few.count * sizeof *order);
+    return order;
+}
+
 tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
-    /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
     tc_expr top = 0;
     for (size_t i = 0; i < root_count; i++)
         top = roots[i] > top ? roots[i] : top;
+    tc_expr *few = top >= FEW_NODES * 8 ? reach_few(arena, dag, roots, root_count, count) : NULL;
+    if (few != NULL)
+        return few;
+    /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
     bool *wanted = TC_NEW(arena, bool, (size_t)top + 1);
     for (size_t i = 0; i < root_count; i++)
         wanted[roots[i]] = true;

@@ -48,12 +48,35 @@ static body_slopes *find_slopes(tc_arena *arena, const tc_model *model, const tc
     return slopes;
 }
 
-static size_t collect_terms(const tc_model *model, const tc_derivatives *d, const body_slopes *slopes, size_t family,
-                            found_term *found) {
-    size_t count = 0;
+/* First derivatives of constraints by the families of their inputs: those of family f are of[start[f]] to
+ * of[start[f + 1] - 1], as places in outer_first. */
+typedef struct family_slopes {
+    size_t *start, *of;
+} family_slopes;
+
+static family_slopes find_inputs(tc_arena *arena, const tc_model *model, const tc_derivatives *d) {
+    family_slopes found = {TC_NEW(arena, size_t, model->family_count + 2), TC_NEW(arena, size_t, d->outer_first_count)};
+    size_t *family_of = TC_NEW(arena, size_t, d->outer_first_count);
     for (size_t i = 0; i < d->outer_first_count; i++) {
         const tc_outer_input *input = &d->inputs[d->outer_first[i].column];
-        if (input->op != TC_SUM || model->sums[input->index].family != family)
+        family_of[i] = input->op == TC_SUM ? model->sums[input->index].family
+                                           : (size_t)(tc_family_of_coord(model, input->index) - model->families);
+        found.start[family_of[i] + 2]++;
+    }
+    for (size_t f = 2; f < model->family_count + 2; f++)
+        found.start[f] += found.start[f - 1];
+    for (size_t i = 0; i < d->outer_first_count; i++)
+        found.of[found.start[family_of[i] + 1]++] = i;
+    return found;
+}
+
+static size_t collect_terms(const tc_derivatives *d, const body_slopes *slopes, const family_slopes *inputs,
+                            size_t family, found_term *found) {
+    size_t count = 0;
+    for (size_t at = inputs->start[family]; at < inputs->start[family + 1]; at++) {
+        size_t i = inputs->of[at];
+        const tc_outer_input *input = &d->inputs[d->outer_first[i].column];
+        if (input->op != TC_SUM)
             continue;
         const body_slopes *of = &slopes[input->index];
         for (size_t k = of->first; k < of->first + of->count; k++, count++)
@@ -93,10 +116,10 @@ static tc_shared_entry *find_shared(const tc_family_entries *entries, uint32_t r
 }
 
 static void make_shared(tc_arena *arena, const tc_model *model, const tc_derivatives *d, const body_slopes *slopes,
-                        size_t family, tc_family_entries *entries) {
-    entries->term_count = collect_terms(model, d, slopes, family, NULL);
+                        const family_slopes *inputs, size_t family, tc_family_entries *entries) {
+    entries->term_count = collect_terms(d, slopes, inputs, family, NULL);
     found_term *found = TC_NEW(arena, found_term, entries->term_count);
-    (void)collect_terms(model, d, slopes, family, found);
+    (void)collect_terms(d, slopes, inputs, family, found);
     qsort(found, entries->term_count, sizeof *found, compare_found);
     entries->terms = TC_NEW(arena, tc_entry_term, entries->term_count);
     list_shared(arena, model, &model->families[family], found, entries);
@@ -115,21 +138,16 @@ static void make_shared(tc_arena *arena, const tc_model *model, const tc_derivat
         entries->shared[e].noised = entries->every_entry || entries->shared[e].varies;
 }
 
-static bool is_single_of(const tc_model *model, const tc_derivatives *d, size_t outer, const tc_family *family) {
-    const tc_outer_input *input = &d->inputs[d->outer_first[outer].column];
-    return input->op == TC_COORD && tc_family_of_coord(model, input->index) == family;
-}
-
-static void make_singles(tc_arena *arena, const tc_model *model, const tc_derivatives *d, const tc_family *family,
-                         tc_family_entries *entries) {
-    size_t most = 0;
-    for (size_t i = 0; i < d->outer_first_count; i++)
-        most += is_single_of(model, d, i, family);
-    entries->singles = TC_NEW(arena, tc_single_entry, most);
-    for (size_t i = 0; i < d->outer_first_count; i++) {
-        if (!is_single_of(model, d, i, family))
+static void make_singles(tc_arena *arena, const tc_model *model, const tc_derivatives *d, const family_slopes *inputs,
+                         size_t f, tc_family_entries *entries) {
+    const tc_family *family = &model->families[f];
+    entries->singles = TC_NEW(arena, tc_single_entry, inputs->start[f + 1] - inputs->start[f]);
+    for (size_t at = inputs->start[f]; at < inputs->start[f + 1]; at++) {
+        size_t i = inputs->of[at];
+        const tc_outer_input *input = &d->inputs[d->outer_first[i].column];
+        if (input->op != TC_COORD)
             continue;
-        size_t offset = d->inputs[d->outer_first[i].column].index - family->first_coord;
+        size_t offset = input->index - family->first_coord;
         tc_single_entry *single = &entries->singles[entries->single_count++];
         *single = (tc_single_entry){.member = offset % family->count,
                                     .row = d->outer_first[i].row,
@@ -151,11 +169,12 @@ tc_entries *tc_entries_new(tc_arena *arena, const tc_model *model, const tc_deri
     made->model = model;
     made->families = TC_NEW(arena, tc_family_entries, model->family_count);
     body_slopes *slopes = find_slopes(arena, model, derivatives);
+    family_slopes inputs = find_inputs(arena, model, derivatives);
     for (size_t f = 0; f < model->family_count; f++) {
         tc_family_entries *entries = &made->families[f];
         entries->every_entry = every_entry != NULL && every_entry[f];
-        make_shared(arena, model, derivatives, slopes, f, entries);
-        make_singles(arena, model, derivatives, &model->families[f], entries);
+        make_shared(arena, model, derivatives, slopes, &inputs, f, entries);
+        make_singles(arena, model, derivatives, &inputs, f, entries);
         entries->first = made->position_count;
         entries->first_single = entries->first + entries->shared_count * model->families[f].count;
         made->position_count = entries->first_single + entries->single_count;

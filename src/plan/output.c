@@ -422,13 +422,28 @@ static void put_last(const tc_plan *plan, tc_buffer *out, unsigned width) {
         tc_buffer_printf(out, "  ... and %zu more\n", count - shown);
 }
 
+/* How many observers from the i-th on share a line: agents declared alone that pay alike, where there are many. */
+static size_t observers_alike(const tc_plan *plan, size_t i) {
+    enum { FEW = 20 };
+    const tc_observer *first = &plan->observers[i], *next = first + 1;
+    const tc_observer *end = plan->observers + plan->observer_count;
+    if (plan->observer_count <= FEW || first->kind != TC_OBSERVER_AGENT || first->each_of != UINT32_MAX)
+        return 1;
+    while (next < end && next->kind == TC_OBSERVER_AGENT && next->each_of == UINT32_MAX &&
+           next->epsilon == first->epsilon && next->delta == first->delta)
+        next++;
+    return (size_t)(next - first);
+}
+
 static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
     bool has_delta = plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL;
     tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", has_delta ? "     delta" : "");
-    for (size_t i = 0; i < plan->observer_count; i++) {
+    for (size_t i = 0, alike; i < plan->observer_count; i += alike) {
         const tc_observer *o = &plan->observers[i];
+        alike = observers_alike(plan, i);
         tc_buffer_puts(out, "  ");
-        tc_text_name(out, o->who, 30);
+        tc_text_name(
+            out, alike == 1 ? o->who : tc_arena_format(out->arena, "each of %s .. %s", o->who, o[alike - 1].who), 30);
         tc_buffer_puts(out, " ");
         tc_text_name(out, o->about, 25);
         tc_buffer_printf(out, " %10s", tc_text_up(out->arena, o->epsilon));

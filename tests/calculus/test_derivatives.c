@@ -102,7 +102,7 @@ static void a_long_product_is_differentiated_in_linear_size(void **state) {
     }
     tc_expr *leaves, *partials;
     size_t before = dag->count;
-    assert_int_equal(tc_gradient(arena, dag, product, TC_STATE, &leaves, &partials), N);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), product, TC_STATE, &leaves, &partials), N);
     assert_true(dag->count - before <= 3 * N);
     double whole = value_at(product, point, N);
     for (size_t i = 0; i < N; i++) {
@@ -138,7 +138,9 @@ static void logsumexp_counts_a_repeated_argument_twice(void **state) {
     (void)state;
     tc_expr arguments[3] = {x(0), x(1), x(0)};
     tc_expr *leaves, *partials;
-    assert_int_equal(tc_gradient(arena, dag, tc_lse(dag, arguments, 3), TC_STATE, &leaves, &partials), 2);
+    assert_int_equal(
+        tc_gradient(arena, tc_differentiator_new(arena, dag), tc_lse(dag, arguments, 3), TC_STATE, &leaves, &partials),
+        2);
     double point[2] = {1, 1};
     assert_true(fabs(value_at(partials[0], point, 2) - 2.0 / 3) < 1e-15);
     assert_true(fabs(value_at(partials[1], point, 2) - 1.0 / 3) < 1e-15);
@@ -151,7 +153,9 @@ static void the_power_rule_is_exact_where_the_exponent_less_one_is_not_a_double(
     for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
         double p = exponents[i];
         tc_expr *leaves, *partials;
-        assert_int_equal(tc_gradient(arena, dag, tc_pow(dag, x(0), p), TC_STATE, &leaves, &partials), 1);
+        assert_int_equal(
+            tc_gradient(arena, tc_differentiator_new(arena, dag), tc_pow(dag, x(0), p), TC_STATE, &leaves, &partials),
+            1);
         tc_tape *tape = tc_tape_new(arena, dag, partials, 1);
         long double at = 1e12L, result; /* large: a^(1e-17) differs from 1 */
         long double *work = TC_NEW(arena, long double, tc_tape_work(tape));
@@ -165,23 +169,30 @@ static void the_power_rule_is_exact_where_the_exponent_less_one_is_not_a_double(
 static void huber_becomes_clamp_becomes_inside(void **state) {
     (void)state;
     tc_expr *leaves, *partials;
-    assert_int_equal(tc_gradient(arena, dag, tc_huber(dag, x(0), c(2)), TC_STATE, &leaves, &partials), 1);
+    assert_int_equal(
+        tc_gradient(arena, tc_differentiator_new(arena, dag), tc_huber(dag, x(0), c(2)), TC_STATE, &leaves, &partials),
+        1);
     assert_int_equal(partials[0], tc_clamp(dag, x(0), c(2)));
-    assert_int_equal(tc_gradient(arena, dag, partials[0], TC_STATE, &leaves, &partials), 1);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), partials[0], TC_STATE, &leaves, &partials),
+                     1);
     assert_int_equal(partials[0], tc_inside(dag, x(0), c(2)));
-    assert_int_equal(tc_gradient(arena, dag, partials[0], TC_STATE, &leaves, &partials), 0);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), partials[0], TC_STATE, &leaves, &partials),
+                     0);
 }
 
 static void what_cancels_or_has_no_state_has_no_derivative(void **state) {
     (void)state;
     tc_expr *leaves, *partials;
-    assert_int_equal(tc_gradient(arena, dag, c(5), TC_STATE, &leaves, &partials), 0);
-    assert_int_equal(tc_gradient(arena, dag, tc_data(dag, 0, 3, true), TC_STATE, &leaves, &partials), 0);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), c(5), TC_STATE, &leaves, &partials), 0);
+    assert_int_equal(
+        tc_gradient(arena, tc_differentiator_new(arena, dag), tc_data(dag, 0, 3, true), TC_STATE, &leaves, &partials),
+        0);
     tc_expr both = tc_sub(dag, tc_add(dag, x(0), x(1)), x(1));
-    assert_int_equal(tc_gradient(arena, dag, both, TC_STATE, &leaves, &partials), 1);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), both, TC_STATE, &leaves, &partials), 1);
     assert_int_equal(leaves[0], x(0));
-    assert_int_equal(tc_gradient(arena, dag, tc_coord(dag, 1), TC_STATE, &leaves, &partials), 0);
-    assert_int_equal(tc_gradient(arena, dag, x(0), TC_SUM, &leaves, &partials), 0);
+    assert_int_equal(
+        tc_gradient(arena, tc_differentiator_new(arena, dag), tc_coord(dag, 1), TC_STATE, &leaves, &partials), 0);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), x(0), TC_SUM, &leaves, &partials), 0);
 }
 
 static void outer_inputs_are_sums_then_coordinates_and_entries_are_sorted(void **state) {

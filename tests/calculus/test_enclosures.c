@@ -34,11 +34,13 @@ static void differentiate(problem *p) {
     for (size_t i = 0; i < ROOTS; i++)
         p->roots[i] = i == 0 ? p->roots[0] : tc_const(p->dag, 0);
     tc_expr *leaves, *partials, *others, *seconds;
-    size_t count = tc_gradient(p->arena, p->dag, p->roots[0], TC_STATE, &leaves, &partials);
+    size_t count =
+        tc_gradient(p->arena, tc_differentiator_new(p->arena, p->dag), p->roots[0], TC_STATE, &leaves, &partials);
     for (size_t k = 0; k < count; k++) {
         size_t i = (size_t)p->dag->nodes[leaves[k]].u.index;
         p->roots[1 + i] = partials[k];
-        size_t second = tc_gradient(p->arena, p->dag, partials[k], TC_STATE, &others, &seconds);
+        size_t second =
+            tc_gradient(p->arena, tc_differentiator_new(p->arena, p->dag), partials[k], TC_STATE, &others, &seconds);
         for (size_t m = 0; m < second; m++) {
             size_t j = (size_t)p->dag->nodes[others[m]].u.index;
             if (j <= i)

@@ -34,7 +34,7 @@ static problem *problem_of(tc_arena *arena, tc_dag *dag, tc_expr f) {
     for (size_t i = 0; i < ROOTS; i++)
         p->roots[i] = i == 0 ? f : tc_const(dag, 0);
     tc_expr *leaves, *partials;
-    size_t count = tc_gradient(arena, dag, f, TC_STATE, &leaves, &partials);
+    size_t count = tc_gradient(arena, tc_differentiator_new(arena, dag), f, TC_STATE, &leaves, &partials);
     for (size_t k = 0; k < count; k++)
         p->roots[1 + dag->nodes[leaves[k]].u.index] = partials[k];
     p->order = tc_reachable(arena, dag, p->roots, ROOTS, &p->order_count);

@@ -67,6 +67,28 @@ static void a_price_without_bound_voids_the_plan(void **state) {
     planned_end(&p);
 }
 
+/* Released sums lie on a lattice, which adds less than 1e-3 to what an agent moves them by. */
+static void an_agent_alone_pays_for_the_agent_that_moves_most_among_the_others(void **state) {
+    (void)state;
+    planned p = planned_problem("p.tacit", "agent a { state x in [0, 1]; private minimize x }\n"
+                                           "agent b { state x in [0, 1]; private minimize x }\n"
+                                           "agent c { state x in [0, 1]; private minimize x }\n"
+                                           "constraint g: a.x + 3 * b.x + 2 * c.x <= 5\n"
+                                           "dual radius 1\nschedule { rounds 100 }\n");
+    const tc_adjacency units[] = {TC_ADJACENCY_ONE, TC_ADJACENCY_AGENT};
+    for (int i = 0; i < 4; i++) {
+        tc_mechanism mechanism = i < 2 ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN;
+        const tc_plan *plan = plan_of(&p, mechanism, units[i % 2], TC_TIGHT, NULL, 0);
+        double price[4];
+        for (size_t k = 0; k < 4; k++)
+            price[k] = i < 2 ? plan->observers[k].epsilon : plan->observers[k].gdp;
+        assert_true(plan->observers[3].kind == TC_OBSERVER_EAVESDROPPER);
+        assert_true(price[0] == price[3] && price[2] == price[3]);
+        assert_true(fabs(price[1] / price[3] - 2.0 / 3) < 1e-3);
+    }
+    planned_end(&p);
+}
+
 /* One row with noise b: a home moves it by 2 x 5 with one state and by 3 x 5 with both, a shop by 40. On states each
  * state has noise of its own. The family that pays most pays the plan's price. */
 static void every_family_has_its_own_prices(void **state) {
@@ -110,6 +132,7 @@ int main(void) {
         cmocka_unit_test(an_agent_named_twice_in_a_coalition_is_one_agent),
         cmocka_unit_test(families_of_different_size_in_one_outer_function_are_priced),
         cmocka_unit_test(a_price_without_bound_voids_the_plan),
+        cmocka_unit_test(an_agent_alone_pays_for_the_agent_that_moves_most_among_the_others),
         cmocka_unit_test(every_family_has_its_own_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

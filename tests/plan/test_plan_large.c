@@ -65,10 +65,56 @@ static void every_mechanism_and_unit_is_planned_for_many_agents(void **state) {
     plan_large(BY_SQUARES(SOME), TC_METHOD_TACIT, TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_ENSEMBLE);
 }
 
+/* Processor time of a problem with so many agents declared alone, from its text to its plan; the least of three. */
+static double time_of_single_agents(size_t count, const char *unit) {
+    char *text = malloc(count * 200 + 1000);
+    size_t length = 0;
+    bool data = strcmp(unit, "data") == 0;
+    assert_non_null(text);
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)sprintf(
+            text + length, "agent a%zu { state x in [0, 5]; private param t = %g; private minimize (x - t)^2;%s }\n", i,
+            1 + (double)(i % 7) / 10, data ? " range t in [0, 3]; protect t by 0.5; gap 30; slater x = 0.1" : "");
+    length += (size_t)sprintf(text + length, "constraint c: a0.x");
+    for (size_t i = 1; i < count; i++)
+        length += (size_t)sprintf(text + length, " + a%zu.x%s", i, strcmp(unit, "curved") == 0 ? "^2" : "");
+    (void)sprintf(text + length, " <= %zu\ndual radius 1\nschedule { rounds 100 }\n", 2 * count);
+    double least = INFINITY;
+    for (int i = 0; i < 3; i++) {
+        clock_t begin = clock();
+        planned p = planned_problem("single.tacit", text);
+        tc_plan_options options = planned_options();
+        options.method = TC_METHOD_TACIT;
+        options.mechanism = TC_MECHANISM_GAUSSIAN;
+        options.adjacency = data ? TC_ADJACENCY_DATA : TC_ADJACENCY_AGENT;
+        options.epsilon = 1;
+        options.delta = 1e-9;
+        const tc_plan *plan = planned_plan(&p, &options);
+        if (plan->problem != NULL)
+            fail_msg("%s", plan->problem);
+        least = fmin(least, (double)(clock() - begin) / CLOCKS_PER_SEC);
+        planned_end(&p);
+    }
+    free(text);
+    return least;
+}
+
+/* Twelve times the agents: about 12 times the time, where a step for each pair of them takes 144 times. */
+static void agents_that_are_declared_one_by_one_cost_in_proportion(void **state) {
+    (void)state;
+    static const char *const units[] = {"agent", "data", "curved"};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double few = time_of_single_agents(500, units[i]), many = time_of_single_agents(6000, units[i]);
+        printf("  %s: 500 in %.3f s, 6,000 in %.3f s\n", units[i], few, many);
+        assert_true(many < 36 * few);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_agents_are_planned),
         cmocka_unit_test(every_mechanism_and_unit_is_planned_for_many_agents),
+        cmocka_unit_test(agents_that_are_declared_one_by_one_cost_in_proportion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ tc_prover *tc_prover_new(tc_arena *arena, tc_model *model) {
     p->arena = arena;
     p->model = model;
     p->dag = model->dag;
+    p->differentiator = tc_differentiator_new(arena, model->dag);
     p->sum_curvature = TC_NEW(arena, tc_curvature, model->sum_count + 1);
     for (size_t r = 0; r < model->sum_count; r++)
         p->sum_curvature[r] = TC_UNKNOWN;

@@ -37,6 +37,7 @@ typedef struct tc_prover {
     tc_arena *arena;
     const tc_model *model;
     tc_dag *dag;
+    tc_differentiator *differentiator;
     tc_interval *enclosures;  /* by node */
     uint8_t *curvature;       /* by node: tc_curvature */
     bool *needed;             /* by node: another node composes with it, so that its own curvature matters */

@@ -41,16 +41,15 @@ tc_hessian *tc_hessian_of(tc_prover *p, tc_expr root) {
     tc_op op = p->batch != NULL ? TC_STATE : TC_SUM;
     if (has_kinks(p, root))
         return h;
-    h->count = tc_gradient(p->arena, p->dag, root, op, &h->leaves, &h->gradient);
+    h->count = tc_gradient(p->arena, p->differentiator, root, op, &h->leaves, &h->gradient);
     if (h->count > MOST_LEAVES)
         return h;
     tc_expr zero = tc_const(p->dag, 0);
     tc_expr *roots = TC_NEW(p->arena, tc_expr, h->count * (h->count + 1) / 2 + h->count + 1);
     size_t next = 0;
-    tc_differentiator *differentiator = tc_differentiator_new(p->arena, p->dag);
     for (size_t i = 0; i < h->count; i++) {
         size_t found;
-        const tc_partial *partials = tc_differentiate(differentiator, h->gradient[i], op, UINT64_MAX, &found);
+        const tc_partial *partials = tc_differentiate(p->differentiator, h->gradient[i], op, UINT64_MAX, &found);
         for (size_t j = 0; j <= i; j++) {
             size_t at = place_of(partials, found, h->leaves[j], j);
             roots[next++] = at == SIZE_MAX ? zero : partials[at].value;

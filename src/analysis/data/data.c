@@ -38,12 +38,12 @@ bool tc_data_needs_steps(const tc_family *family) {
 /* ---- one family -------------------------------------------------------------------------------------------------- */
 
 /* For all data in the ranges, not only for those that agents happen to have. */
-static bool is_convex(tc_ranged *r, tc_model *model) {
-    tc_prover *prover = tc_prover_new(r->arena, model);
-    tc_prover_at_batch(prover, r->batch);
-    tc_cone cone = tc_cone_of(prover, r->family->objective);
-    tc_prover_enclose(prover, &cone);
-    return tc_is_convex(tc_prover_judge(prover, &cone, TC_CONVEX));
+static bool is_convex(tc_ranged *r) {
+    tc_prover_at_batch(r->prover, r->batch);
+    r->prover->hessians = NULL; /* of other families' objectives */
+    tc_cone cone = tc_cone_of(r->prover, r->family->objective);
+    tc_prover_enclose(r->prover, &cone);
+    return tc_is_convex(tc_prover_judge(r->prover, &cone, TC_CONVEX));
 }
 
 /* What no rule is needed for: the agent's steps can be proved accurate. */
@@ -91,10 +91,10 @@ static const char *datum_distances(tc_ranged *r, const tc_set_form *form, double
     return NULL;
 }
 
-static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, const tc_family_derivatives *d) {
-    tc_ranged *r = tc_ranged_new(arena, model, family, d);
+static void certify_family(tc_ranged *r) {
+    tc_family *family = r->family;
     tc_set_form form = tc_set_form_of(r);
-    bool convex = is_convex(r, model), declared = model->role == TC_ROLE_AGENT, protects = false;
+    bool convex = is_convex(r), declared = r->model->role == TC_ROLE_AGENT, protects = false;
     double diameter[2] = {tc_box_diameter(family, 1), tc_box_diameter(family, 2)};
     for (size_t i = 0; i < family->datum_count; i++)
         protects = protects || family->data[i].by != NULL;
@@ -124,8 +124,9 @@ static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, 
         for (int norm = 0; norm < 2; norm++) {
             found[norm] = datum->note == NULL ? fmin(found[norm], diameter[norm]) : diameter[norm];
             if (declared && !(datum->distances[norm] >= found[norm]))
-                family->data_fault = tc_arena_format(arena, "the distance of %s in this file, %g, is not proved: %g is",
-                                                     datum->name, datum->distances[norm], found[norm]);
+                family->data_fault =
+                    tc_arena_format(r->arena, "the distance of %s in this file, %g, is not proved: %g is", datum->name,
+                                    datum->distances[norm], found[norm]);
             else if (!declared)
                 datum->distances[norm] = found[norm];
         }
@@ -133,9 +134,12 @@ static void certify_family(tc_arena *arena, tc_model *model, tc_family *family, 
 }
 
 void tc_data_certify(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives) {
+    tc_ranged *r = tc_ranged_new(arena, model);
     for (size_t f = 0; model->role != TC_ROLE_CLOUD && f < model->family_count; f++) {
         tc_family *family = &model->families[f];
-        if (family->datum_count > 0 && family->objective != TC_NO_EXPR)
-            certify_family(arena, model, family, &derivatives->families[f]);
+        if (family->datum_count == 0 || family->objective == TC_NO_EXPR)
+            continue;
+        tc_ranged_take(r, family, &derivatives->families[f]);
+        certify_family(r);
     }
 }

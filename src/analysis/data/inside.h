@@ -2,6 +2,7 @@
 #ifndef TC_ANALYSIS_DATA_INSIDE_H
 #define TC_ANALYSIS_DATA_INSIDE_H
 
+#include "analysis/convexity/curvature.h"
 #include "analysis/data/data.h"
 #include "analysis/region.h"
 
@@ -9,6 +10,8 @@ typedef struct tc_ranged {
     tc_arena *arena;
     const tc_model *model;
     tc_dag *dag;
+    tc_prover
+        *prover; /* serves all families, as do value and slope: the DAG may be large, and each family's part small */
     tc_family *family;
     const tc_family_derivatives *derivatives;
     tc_batch *batch; /* one lane: the hull of all boxes, and every datum in its range */
@@ -23,8 +26,9 @@ typedef struct tc_ranged {
 
 /* ---- ranges.c ---- */
 
-tc_ranged *tc_ranged_new(tc_arena *arena, const tc_model *model, tc_family *family,
-                         const tc_family_derivatives *derivatives);
+tc_ranged *tc_ranged_new(tc_arena *arena, tc_model *model);
+/* From now on it is about this family, and no datum moves. */
+void tc_ranged_take(tc_ranged *r, tc_family *family, const tc_family_derivatives *derivatives);
 /* From now on this datum moves, by as much as it is protected; NULL: none. */
 void tc_ranged_move(tc_ranged *r, const tc_datum *datum);
 /* The values of an expression over boxes and ranges. The whole line where private data without a range are in it. */

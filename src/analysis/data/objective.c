@@ -230,11 +230,11 @@ static quotient quotient_of(tc_ranged *r, const terms *all, tc_expr divisor) {
                   .second = TC_NEW(r->arena, tc_interval, dim * dim + 1),
                   .is_diagonal = true};
     tc_expr h = divided(r, all, divisor), *leaves, *partials, *inner, *seconds;
-    size_t count = tc_gradient(r->arena, r->dag, h, TC_STATE, &leaves, &partials);
+    size_t count = tc_gradient(r->arena, r->prover->differentiator, h, TC_STATE, &leaves, &partials);
     for (size_t i = 0; i < count; i++) {
         size_t c = (size_t)r->dag->nodes[leaves[i]].u.index;
         q.moved[c] = moved_by(r, partials[i], divisor);
-        size_t more = tc_gradient(r->arena, r->dag, partials[i], TC_STATE, &inner, &seconds);
+        size_t more = tc_gradient(r->arena, r->prover->differentiator, partials[i], TC_STATE, &inner, &seconds);
         for (size_t k = 0; k < more; k++) {
             size_t d = (size_t)r->dag->nodes[inner[k]].u.index;
             q.is_diagonal = q.is_diagonal && c == d;

@@ -17,13 +17,19 @@ static tc_interval hull_of(const tc_family *family, tc_coef low, tc_coef high) {
     return hull;
 }
 
-tc_ranged *tc_ranged_new(tc_arena *arena, const tc_model *model, tc_family *family,
-                         const tc_family_derivatives *derivatives) {
+tc_ranged *tc_ranged_new(tc_arena *arena, tc_model *model) {
     tc_ranged *r = TC_NEW(arena, tc_ranged, 1);
-    *r = (tc_ranged){.arena = arena, .model = model, .dag = model->dag, .family = family, .derivatives = derivatives};
-    r->batch = tc_batch_new(arena, family);
+    *r = (tc_ranged){.arena = arena, .model = model, .dag = model->dag, .prover = tc_prover_new(arena, model)};
+    return r;
+}
+
+void tc_ranged_take(tc_ranged *r, tc_family *family, const tc_family_derivatives *derivatives) {
+    r->family = family;
+    r->derivatives = derivatives;
+    r->is_computed = false;
+    r->batch = tc_batch_new(r->arena, family);
     tc_batch_load_hull(r->batch);
-    r->by = TC_NEW(arena, double, family->column_count + 1);
+    r->by = TC_NEW(r->arena, double, family->column_count + 1);
     /* A private number decides nothing here: only its range does. */
     for (size_t d = 0; d < family->column_count; d++) {
         if (family->columns[d].is_private)
@@ -34,7 +40,6 @@ tc_ranged *tc_ranged_new(tc_arena *arena, const tc_model *model, tc_family *fami
         for (size_t i = 0; i < datum->count; i++)
             r->batch->data[datum->columns[i] * TC_LANES] = hull_of(family, datum->lower[i], datum->upper[i]);
     }
-    return r;
 }
 
 void tc_ranged_move(tc_ranged *r, const tc_datum *datum) {

@@ -412,6 +412,19 @@ static tc_status check_ranks(run_job *job) {
                                                 idle, ranks, TC_MEMBER_BLOCK, blocks));
 }
 
+/* The rounds of one run of a small problem are done by one thread, whatever was asked for: say so. */
+static void choose_threads(const run_job *job) {
+    tc_run_output *output = job->output;
+    if (output->many || tc_ranks_several() || tc_engine_uses_threads(job->setup->model))
+        return;
+    output->threads = 1;
+    if (job->call->options.threads > 1)
+        tc_work_say(&job->call->work,
+                    "note: the rounds use one thread: this problem is so small, or its families are, that %zu threads "
+                    "would be slower",
+                    job->call->options.threads);
+}
+
 static tc_status begin(run_job *job) {
     tc_api_call *call = job->call;
     tc_work *work = &call->work;
@@ -437,6 +450,7 @@ static tc_status begin(run_job *job) {
     output->keep_states = output->many && job->options.keep_states;
     output->keep_row_states = job->options.keep_row_states != 0;
     output->threads = call->options.threads > 0 ? call->options.threads : tc_processors();
+    choose_threads(job);
     status = choose_rows(job);
     if (status != TC_OK)
         return status;

@@ -116,6 +116,10 @@ double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer);
 /* With the channels' scales and the sensitivity's lattice. Infinite where nothing is proved. */
 double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer);
 
+/* The same for the agents of each family, of which only one changes: not for the unit ensemble with Gaussian noise.
+ * worst: by family. */
+void tc_price_families(const tc_pricing *pricing, const tc_viewer *viewer, double *worst);
+
 /* ==== price.c ==== */
 
 /* What a run by a plan costs, and whether it may be called private. Pages, ledgers, cards, traces and JSON take both

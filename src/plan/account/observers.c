@@ -11,23 +11,74 @@
 
 enum { FEW_AGENTS = 20 };
 
+/* An agent declared alone that has no released entry of its own sees what is made of the constraints. Its price is the
+ * largest over the other families, and one pass over all agents finds it for every such agent. */
+typedef struct tc_alone {
+    bool *has_entries;    /* by family */
+    size_t largest;       /* the family that costs most */
+    double first, second; /* its price, and that of the family after it */
+} tc_alone;
+
+static tc_pricing pricing_of(const tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    return (tc_pricing){.sensitivity = p->sensitivity,
+                        .mechanism = plan->mechanism,
+                        .unit = plan->adjacency,
+                        .reach = p->reach,
+                        .channels = plan->channels,
+                        .channel_count = plan->channel_count};
+}
+
+static const tc_alone *price_alone(const tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    tc_pricing pricing = pricing_of(p);
+    tc_viewer constraints = {.any_of = UINT32_MAX};
+    tc_alone *made = TC_NEW(p->arena, tc_alone, 1);
+    double *worst = TC_NEW(p->arena, double, p->model->family_count);
+    made->has_entries = TC_NEW(p->arena, bool, p->model->family_count);
+    for (size_t i = 0; i < plan->channel_count; i++)
+        if (plan->channels[i].kind == TC_CHANNEL_JACOBIAN)
+            made->has_entries[plan->channels[i].family] = true;
+    tc_price_families(&pricing, &constraints, worst);
+    for (size_t f = 0; f < p->model->family_count; f++) {
+        bool most = worst[f] > made->first;
+        made->second = fmax(made->second, most ? made->first : worst[f]);
+        made->first = fmax(made->first, worst[f]);
+        made->largest = most ? f : made->largest;
+    }
+    return made;
+}
+
+/* Whether this viewer is an agent that price_alone has. */
+static bool is_alone(tc_planner *p, const tc_viewer *viewer, size_t *family) {
+    bool joint = p->plan->mechanism == TC_MECHANISM_GAUSSIAN && p->plan->adjacency == TC_ADJACENCY_ENSEMBLE;
+    if (joint || viewer->everything || viewer->agent_count != 1 || viewer->any_of != UINT32_MAX)
+        return false;
+    const tc_family *of = tc_family_of_agent(p->model, viewer->agents[0]);
+    *family = (size_t)(of - p->model->families);
+    if (of->count > 1)
+        return false;
+    if (p->alone == NULL)
+        p->alone = price_alone(p);
+    return !p->alone->has_entries[*family];
+}
+
 /* What a viewer pays for one unit of distance, or in the unit agent for one round. For placement states: the price of
  * all that is released. */
 static double plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
+    size_t family;
     if (!tc_noises_states(plan)) {
-        tc_pricing pricing = {.sensitivity = p->sensitivity,
-                              .mechanism = plan->mechanism,
-                              .unit = plan->adjacency,
-                              .reach = p->reach,
-                              .channels = plan->channels,
-                              .channel_count = plan->channel_count};
+        if (is_alone(p, viewer, &family))
+            return family == p->alone->largest ? p->alone->second : p->alone->first;
+        tc_pricing pricing = pricing_of(p);
         return tc_price_view(&pricing, viewer);
     }
-    double worst = 0; /* all that anyone sees is made from x-hat, so its price bounds every other */
-    for (size_t i = 0; i < plan->channel_count; i++)
-        worst = fmax(worst, tc_div_up(plan->channels[i].sensitivity, plan->channels[i].scale));
-    return worst;
+    /* All that anyone sees is made from x-hat, so its price bounds every other. */
+    for (; p->priced < plan->channel_count; p->priced++)
+        p->states_price =
+            fmax(p->states_price, tc_div_up(plan->channels[p->priced].sensitivity, plan->channels[p->priced].scale));
+    return p->states_price;
 }
 
 static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *gdp,

@@ -369,38 +369,52 @@ double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer) {
 /* ---- units within and data --------------------------------------------------------------------------------------- */
 
 /* Agents of a family without reach are the same in both worlds. */
-static void take_reaching(void *context, const tc_sensitivity_block *block) {
+static void take_by_family(void *context, const tc_sensitivity_block *block) {
     scaled *p = context;
     size_t f = (size_t)(block->family - p->pricing->sensitivity->streams->model->families);
-    if (!(p->pricing->reach[f] > 0))
+    if (p->pricing->reach != NULL && !(p->pricing->reach[f] > 0))
         return;
     p->worst = p->family_worst[f];
     p->take(p, block);
     p->family_worst[f] = p->worst;
 }
 
-/* Of one agent both hold: its reach times the price of a unit of distance, and the price of all that it can do. */
-static double reach_price(const tc_pricing *pricing, const tc_viewer *viewer) {
+/* For each unit of distance of one agent, or for all that it can do (whole); false where nothing is proved. */
+static bool price_by_family(const tc_pricing *pricing, const tc_viewer *viewer, bool whole, double *worst) {
     tc_sensitivity *s = pricing->sensitivity;
-    bool gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN;
     size_t families = s->streams->model->family_count;
-    double *most[2], worst = 0;
+    bool gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN;
+    scaled p = {.pricing = pricing,
+                .arena = s->arena,
+                .take = gaussian ? take_block_norm : take_column_sums,
+                .family_worst = worst};
+    memset(worst, 0, families * sizeof *worst);
     s->norm = gaussian ? 2 : 1;
-    for (int whole = 0; whole < 2; whole++) {
-        most[whole] = TC_NEW(s->arena, double, families + 1);
-        scaled p = {.pricing = pricing,
-                    .arena = s->arena,
-                    .take = gaussian ? take_block_norm : take_column_sums,
-                    .family_worst = most[whole]};
-        s->whole_agents = whole == 1;
-        tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
-        if (!tc_sensitivity_blocks(s, view, take_reaching, pack, &p) || p.lost)
-            return INFINITY;
-    }
+    s->whole_agents = whole;
+    s->extras_only = false;
+    tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
+    return tc_sensitivity_blocks(s, view, take_by_family, pack, &p) && !p.lost;
+}
+
+void tc_price_families(const tc_pricing *pricing, const tc_viewer *viewer, double *worst) {
+    size_t families = pricing->sensitivity->streams->model->family_count;
+    double *whole = TC_NEW(pricing->sensitivity->arena, double, families + 1);
+    bool proved = price_by_family(pricing, viewer, pricing->unit == TC_ADJACENCY_AGENT, worst) &&
+                  (pricing->reach == NULL || price_by_family(pricing, viewer, true, whole));
     for (size_t f = 0; f < families; f++) {
-        if (pricing->reach[f] > 0)
-            worst = fmax(worst, fmin(tc_mul_up(pricing->reach[f], most[0][f]), most[1][f]));
+        if (!proved)
+            worst[f] = INFINITY;
+        else if (pricing->reach != NULL) /* of one agent both hold: by its reach, and by all that it can do */
+            worst[f] = pricing->reach[f] > 0 ? fmin(tc_mul_up(pricing->reach[f], worst[f]), whole[f]) : 0;
     }
+}
+
+static double reach_price(const tc_pricing *pricing, const tc_viewer *viewer) {
+    size_t families = pricing->sensitivity->streams->model->family_count;
+    double *of = TC_NEW(pricing->sensitivity->arena, double, families + 1), worst = 0;
+    tc_price_families(pricing, viewer, of);
+    for (size_t f = 0; f < families; f++)
+        worst = fmax(worst, of[f]);
     return worst;
 }
 
