@@ -19,10 +19,10 @@ typedef struct tc_planner {
     double target;           /* the largest multiplier * price: epsilon, or gdp for Gaussian noise */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
-    const int *state_exponent;    /* of the lattice of the states, where it is decided; NULL: to be chosen */
-    struct tc_planner *last;      /* of the last round, where there is one */
-    const struct tc_alone *alone; /* account/observers.c, made when it is first asked for */
-    size_t priced;                /* channels of states that states_price is of */
+    const int *state_exponent;         /* of the lattice of the states, where it is decided; NULL: to be chosen */
+    struct tc_planner *last;           /* of the last round, where there is one */
+    const struct tc_lone_price *alone; /* account/observers.c, made when it is first asked for */
+    size_t priced;                     /* channels of states that states_price is of */
     double states_price;
     bool names_forms; /* the constraints of model are forms and have names of forms */
 } tc_planner;

@@ -13,11 +13,11 @@ enum { FEW_AGENTS = 20 };
 
 /* An agent declared alone that has no released entry of its own sees what is made of the constraints. Its price is the
  * largest over the other families, and one pass over all agents finds it for every such agent. */
-typedef struct tc_alone {
+typedef struct tc_lone_price {
     bool *has_entries;    /* by family */
     size_t largest;       /* the family that costs most */
     double first, second; /* its price, and that of the family after it */
-} tc_alone;
+} tc_lone_price;
 
 static tc_pricing pricing_of(const tc_planner *p) {
     const tc_plan *plan = p->plan;
@@ -29,11 +29,11 @@ static tc_pricing pricing_of(const tc_planner *p) {
                         .channel_count = plan->channel_count};
 }
 
-static const tc_alone *price_alone(const tc_planner *p) {
+static const tc_lone_price *price_alone(const tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_pricing pricing = pricing_of(p);
     tc_viewer constraints = {.any_of = UINT32_MAX};
-    tc_alone *made = TC_NEW(p->arena, tc_alone, 1);
+    tc_lone_price *made = TC_NEW(p->arena, tc_lone_price, 1);
     double *worst = TC_NEW(p->arena, double, p->model->family_count);
     made->has_entries = TC_NEW(p->arena, bool, p->model->family_count);
     for (size_t i = 0; i < plan->channel_count; i++)
