@@ -187,6 +187,9 @@ endif()
 # When a round is durable.
 target_link_options(serve_test_loops PRIVATE -Wl,--wrap=tc_journal_commit_start,--wrap=tc_journal_commit_wait)
 
+# What arrives just after an agent has looked.
+target_link_options(net_test_agent_again PRIVATE -Wl,--wrap=recv,--wrap=poll)
+
 # A peer that floods a cloud, for tests/serve/test_floods.py and script/soak.
 add_executable(tacit_flood tests/serve/flood.c)
 tacit_compile(tacit_flood)

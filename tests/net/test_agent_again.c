@@ -5,6 +5,82 @@
 
 #include "net/agent/slot.h"
 
+/* ---- What comes just after the agent has looked: links to this file's recv and poll (cmake/tests.cmake) ---- */
+
+static fake *hurried;    /* its part of the handshake arrives whenever the agent has found nothing; NULL: none */
+static bool is_not_open; /* the connection opens just after the agent has asked whether it is open */
+
+ssize_t __real_recv(int descriptor, void *bytes, size_t size, int flags);
+ssize_t __wrap_recv(int descriptor, void *bytes, size_t size, int flags);
+int __real_poll(struct pollfd *watched, nfds_t count, int milliseconds);
+int __wrap_poll(struct pollfd *watched, nfds_t count, int milliseconds);
+
+static void shake_now(fake *f, int descriptor) {
+    if (f->connection < 0)
+        f->connection = accept(f->listener, NULL, NULL);
+    assert_true(f->connection >= 0);
+    assert_int_equal(fcntl(f->connection, F_SETFL, O_NONBLOCK), 0);
+    if (f->ssl == NULL)
+        f->ssl = tc_tls_accept(f->tls, f->connection);
+    assert_non_null(f->ssl);
+    if (SSL_do_handshake(f->ssl) != 1) { /* its flight is out, and is waited for */
+        struct pollfd flight = {.fd = descriptor, .events = POLLIN};
+        assert_int_equal(__real_poll(&flight, 1, 300000), 1);
+    }
+}
+
+ssize_t __wrap_recv(int descriptor, void *bytes, size_t size, int flags) {
+    fake *f = hurried;
+    ssize_t got = __real_recv(descriptor, bytes, size, flags);
+    if (got >= 0 || errno != EAGAIN || f == NULL || tc_agent_descriptor(f->agent) != descriptor ||
+        (f->ssl != NULL && SSL_is_init_finished(f->ssl)))
+        return got;
+    hurried = NULL;
+    shake_now(f, descriptor);
+    hurried = f;
+    errno = EAGAIN;
+    return got;
+}
+
+int __wrap_poll(struct pollfd *watched, nfds_t count, int milliseconds) {
+    if (is_not_open) {
+        is_not_open = false;
+        return 0;
+    }
+    return __real_poll(watched, count, milliseconds);
+}
+
+/* Who has an open connection has said hello, and does not wait for the welcome without end. */
+static int expect_hello_said(fake *f) {
+    bool is_open = tc_agent_link_is(f->agent->link) == TC_AGENT_LINK_OPEN;
+    assert_true(!is_open || f->agent->is_welcome ||
+                (f->agent->said_hello && tc_agent_wants(f->agent).milliseconds >= 0));
+    return 0;
+}
+
+static void who_opens_a_connection_says_hello_at_once_whenever_it_opens(void **state) {
+    (void)state;
+    for (int tls = 0; tls < 2; tls++) {
+        fake f;
+        fake_begin(&f, tls, 1);
+        assert_int_equal(fake_open(&f), TC_OK);
+        f.after = expect_hello_said;
+        is_not_open = !tls;
+        hurried = tls ? &f : NULL;
+        FAKE_UNTIL(&f, tc_agent_link_is(f.agent->link) == TC_AGENT_LINK_OPEN)
+        assert_false(is_not_open);
+        hurried = NULL;
+        if (tls)
+            FAKE_UNTIL(&f, SSL_do_handshake(f.ssl) == 1)
+        else
+            fake_accept(&f);
+        (void)fake_receive(&f, TC_MESSAGE_HELLO);
+        fake_welcome(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        fake_end(&f);
+    }
+}
+
 /* The answer of a run that is over is not taken for that of another. */
 static void who_is_done_before_the_start_says_of_which_run(void **state) {
     (void)state;
@@ -315,6 +391,7 @@ static void a_flood_of_key_updates_ends_the_connection(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_opens_a_connection_says_hello_at_once_whenever_it_opens),
         cmocka_unit_test(who_has_a_certificate_of_tomorrow_tries_again_until_it_holds),
         cmocka_unit_test(a_cloud_with_a_certificate_of_tomorrow_is_tried_again),
         cmocka_unit_test(a_flood_of_key_updates_ends_the_connection),

@@ -386,7 +386,7 @@ tc_agent_condition tc_agent_advance(tc_agent *agent) {
         tc_agent_say_hello(agent);
     if (is_open(agent))
         hear_all(agent);
-    if (is_running(agent))
+    if (is_running(agent) && is_open(agent)) /* a connection opens above alone, where hello is said */
         tc_agent_link_advance(agent->link);
     if (tc_agent_is_over(agent->how))
         part(agent);
