@@ -62,6 +62,8 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_NOT_TAKEN_OVER, TC_LOG_WARNING, "not-taken-over", "the run cannot be taken over yet: trying again")     \
     X(TC_EVENT_TAKEN_OVER, TC_LOG_WARNING, "taken-over", "the lease of the other cloud has ended: this one goes on")   \
     X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")            \
+    X(TC_EVENT_CLAIM_REFUSED, TC_LOG_WARNING, "claim-refused",                                                         \
+      "an agent claims to have seen more than this cloud has released: it is refused, and the run goes on")            \
     X(TC_EVENT_DISBELIEVING, TC_LOG_WARNING, "disbelieving", "what an agent claims to have seen will be ignored")      \
     X(TC_EVENT_DISBELIEVED, TC_LOG_WARNING, "disbelieved",                                                             \
       "an agent claims to have seen more than the journal, and was overruled")                                         \

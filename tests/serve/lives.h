@@ -27,6 +27,7 @@ typedef struct life_agent {                     /* what it keeps, whatever happe
     double x[LIFE_STATES], before[LIFE_STATES]; /* before the last answer */
     uint64_t answered;
     tc_epoch epoch;
+    unsigned char run[TC_RUN_ID];                   /* from its first state on */
     unsigned char book[LIFE_ROUNDS + 1][LIFE_BODY]; /* by round */
     bool has[LIFE_ROUNDS + 1];
 } life_agent;
@@ -64,6 +65,7 @@ typedef struct life {
     int exponents[LIFE_AGENTS];
     uint64_t said[LIFE_AGENTS]; /* the last round whose state was sent */
     bool was_over;              /* when it began */
+    bool is_another;            /* run than that of an agent, which does not take part */
 } life;
 
 static inline void world_begin(world *w, const half_wish *wish, tc_durability durability) {
@@ -135,6 +137,7 @@ static inline void life_say_state(life *l, size_t agent) {
         return;
     assert_true(tc_to_lattice(a->x, facts->states, l->exponents[agent], units));
     a->epoch = l->epoch;
+    memcpy(a->run, tc_journal_run_of(l->journal)->run_id, TC_RUN_ID);
     l->said[agent] = a->answered + 1;
     tc_state_encode(facts->slot, a->answered + 1, units, facts->states, bytes);
     life_send(l, facts->link, bytes, tc_state_size(facts->states));
@@ -166,9 +169,17 @@ static inline void life_hear(life *l, size_t link, const tc_frame *frame) {
     tc_enrolled enrolled;
     size_t agent = 0;
     if (frame->type == TC_MESSAGE_WELCOME) {
-        for (size_t i = 0; i < LIFE_AGENTS; i++)
-            if (LIFE_FACTS[i].link == link)
+        tc_welcome welcome;
+        assert_int_equal(tc_welcome_decode(frame, &welcome), TC_NOT_REFUSED);
+        for (size_t i = 0; i < LIFE_AGENTS; i++) {
+            const life_agent *a = &l->w->agents[i];
+            if (LIFE_FACTS[i].link != link)
+                continue;
+            if (a->epoch.number > 0 && memcmp(a->run, welcome.run_id, TC_RUN_ID) != 0)
+                l->is_another = true;
+            else
                 life_say_enrol(l, i);
+        }
         return;
     }
     if (frame->type == TC_MESSAGE_END) {
@@ -291,6 +302,8 @@ static inline void life_go_on(life *l, bool (*until)(const tc_rounds *rounds)) {
             life_listen(l, i);
         if (l->w->deaf_to > 0 && l->w->agents[0].answered == l->w->deaf_to && l->w->agents[1].answered == l->w->deaf_to)
             return;
+        if (l->is_another)
+            return;
         if (l->was_over && world_is_done(l->w))
             return; /* the last answers have been had, and nobody waits to be told the end */
     }
@@ -324,7 +337,7 @@ static inline tc_run_end life_run(world *w, uint64_t seed, bool after_restore) {
                     (tc_rounds_first(l.rounds) > 1 && tc_journal_last(l.journal)->round == 0));
     if (good && !is_lost && life_begin(&l, seed)) {
         life_go_on(&l, NULL);
-        end = l.rounds->end;
+        end = l.is_another ? TC_RUN_ROLLED_BACK : l.rounds->end;
     } else if (is_lost) {
         end = TC_RUN_REFUSED; /* nothing to go on from: tacit serve says so */
     }

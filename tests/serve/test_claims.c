@@ -1,4 +1,5 @@
-/* Claims of agents to have seen more than the journal, which a person has overruled. */
+/* Claims of agents to have seen more than the journal: in a run that this process has begun itself, where nobody can
+ * have seen more, and where a person has overruled them. */
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
 #include "serve/everybody.h"
@@ -20,6 +21,46 @@ static void say_claim(client *c, size_t agent, uint64_t answered, tc_epoch epoch
     tc_enrol enrol = enrol_of(agent, 0, answered);
     enrol.epoch = epoch;
     client_say_enrol(&d, c, &enrol);
+}
+
+static const struct {
+    uint64_t answered, epoch; /* 0: none; 1: the number of the cloud's, with another id */
+} LIES[] = {{5, 0}, {DESK_ROUNDS, 0}, {5, 99}, {0, 99}, {0, 1}};
+enum { LIE_COUNT = sizeof LIES / sizeof LIES[0] };
+
+static void say_lie(size_t i) {
+    tc_epoch epoch = {.number = LIES[i].epoch == 1 ? d.epoch.number : LIES[i].epoch, .id = {LIES[i].epoch > 0}};
+    say_claim(&other, 1, LIES[i].answered, epoch);
+    client_expect_refusal(&d, &other, 0, TC_REFUSED_ROLLBACK);
+}
+
+/* Its id is new, so no agent has been told it before this process was there. */
+static void a_run_that_this_process_began_refuses_who_claims_to_have_seen_more_and_goes_on(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    for (size_t i = 0; i < LIE_COUNT; i++) {
+        say_lie(i);
+        assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+        client_expect_silence(&d, &other); /* it is not enrolled */
+        client_close(&other);
+    }
+    join_all(0);
+    rounds_to(1, DESK_ROUNDS);
+    leave_all();
+}
+
+/* What it began in is the journal of an earlier process, which may be an old copy of it, though it has no round. */
+static void a_run_that_goes_on_stops_at_a_claim_even_before_its_first_round(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    desk_stop(&d);
+    for (size_t i = 0; i < LIE_COUNT; i++) {
+        desk_start(&d, (desk_wish){0});
+        say_lie(i);
+        assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_ROLLED_BACK);
+        client_close(&other);
+        desk_stop(&d);
+    }
 }
 
 static void a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do(void **state) {
@@ -88,6 +129,8 @@ static void only_agents_of_the_file_can_be_disbelieved(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        T(a_run_that_this_process_began_refuses_who_claims_to_have_seen_more_and_goes_on),
+        T(a_run_that_goes_on_stops_at_a_claim_even_before_its_first_round),
         T(a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do),
         T(after_a_restore_an_overruled_claim_skips_no_round),
         T(only_agents_of_the_file_can_be_disbelieved),

@@ -418,7 +418,7 @@ class Hostile(unittest.TestCase):
         self.refused(link, wire.ROLLBACK, slot=0, round_=1)
         link.send(wire.enrol(0, "a5", 2, 0, slater=wire.NO))
         self.refused(link, wire.SLATER, slot=0)
-        self.logged("rolled-back", agent="a5")
+        self.logged("claim-refused", agent="a5")
 
     # ---- frames ----
 

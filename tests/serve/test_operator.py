@@ -389,6 +389,9 @@ class Notices(Place):
         self.assertEqual(cloud.json()["outcome"], "done")
 
 
+CLAIMS = ((40, (0, bytes(16))), (ROUNDS, (0, bytes(16))), (0, (2 ** 62, b"x" * 16)))
+
+
 class Claims(Place):
     def lie(self, place, answered, epoch=(0, bytes(16))):
         agent = wire.RawAgent(["a1"], town.STATES, town.LOW, wire.Book(), town.move)
@@ -412,10 +415,30 @@ class Claims(Place):
         agent.close()
         self.assertEqual(other.wait(), 0)
 
+    def resume(self, place, *more):
+        """A cloud that goes on with the run of an earlier one, whose journal might be an old copy."""
+        self.assertEqual(self.serve(place).stop(), 0)
+        return self.serve(place, *more)
+
+    def test_a_claim_does_not_stop_a_run_that_this_cloud_began(self):
+        place = self.place()
+        cloud = self.serve(place)
+        for answered, epoch in CLAIMS:
+            liar = self.lie(place, answered, epoch)
+            refused = liar.link.expect(wire.REFUSAL)
+            self.assertEqual((refused.code, refused.reason), (wire.ROLLBACK, "the run has no such round or epoch yet"))
+            liar.close()
+        self.run_through(place, self.lie(place, 0))
+        self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
+        told = [(line["agent"], line["level"], line["agent_round"], line["journal_round"], line["agent_epoch"], line["epoch"])
+                for line in self.events(cloud, "claim-refused")]
+        self.assertEqual(told, [("a1", "warning", answered, 0, epoch[0], 1) for answered, epoch in CLAIMS])
+        self.assertEqual(self.events(cloud, "rolled-back"), [])
+
     def test_one_agents_claim_can_be_overruled(self):
-        for answered, epoch in ((40, (0, bytes(16))), (ROUNDS, (0, bytes(16))), (0, (2 ** 62, b"x" * 16))):
+        for answered, epoch in CLAIMS:
             place = self.place()
-            cloud = self.serve(place)
+            cloud = self.resume(place)
             liar = self.lie(place, answered, epoch)
             self.assertEqual(cloud.wait(), 3)
             self.assertIn("--disbelieve", cloud.err + cloud.out)
@@ -458,7 +481,7 @@ class Claims(Place):
 
     def test_another_agents_claim_still_stops_it(self):
         place = self.place()
-        cloud = self.serve(place, "--disbelieve", "a2")
+        cloud = self.resume(place, "--disbelieve", "a2")
         liar = self.lie(place, 40)
         self.assertEqual(cloud.wait(), 3)
         self.assertIn("rolled-back", cloud.err)

@@ -655,22 +655,6 @@ static void agents_that_have_seen_more_than_the_journal_stop_the_cloud(void **st
     desk_stop(&d);
 }
 
-static void a_later_epoch_or_another_of_the_same_number_stops_it_too(void **state) {
-    (void)state;
-    for (unsigned later = 0; later < 2; later++) {
-        desk_start(&d, (desk_wish){0});
-        client_open(&d, &other);
-        (void)client_greet(&d, &other);
-        tc_enrol enrol = enrol_of(1, 0, 0);
-        enrol.epoch = (tc_epoch){.number = d.epoch.number + later, .id = {1, 2, 3}};
-        client_say_enrol(&d, &other, &enrol);
-        client_expect_refusal(&d, &other, 0, TC_REFUSED_ROLLBACK);
-        assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_ROLLED_BACK);
-        client_close(&other);
-        desk_stop(&d);
-    }
-}
-
 /* Once this start has released rounds, its journal is complete: an agent that claims more is refused alone. */
 static void a_liar_in_a_run_that_goes_is_refused_alone(void **state) {
     (void)state;
@@ -924,7 +908,6 @@ int main(void) {
         T(an_agent_that_is_always_late_is_none_that_asks_again_and_again),
         T(a_cloud_that_dies_goes_on_and_gives_what_was_missed_as_it_was),
         T(agents_that_have_seen_more_than_the_journal_stop_the_cloud),
-        T(a_later_epoch_or_another_of_the_same_number_stops_it_too),
         T(a_liar_in_a_run_that_goes_is_refused_alone),
         T(after_a_restore_the_run_goes_on_after_all_that_anybody_has_seen),
         T(stopping_is_told_and_the_run_can_go_on),

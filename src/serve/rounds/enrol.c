@@ -196,8 +196,12 @@ static void overrule(tc_rounds *r, const tc_seat *seat, tc_enrol *enrol) {
     enrol->epoch = claims_epoch ? *ours : enrol->epoch;
 }
 
-/* True: the agent is refused. A round beyond the plan is the agent's own error. Any other claim stops the cloud until a
- * person decides, unless this process has released rounds already: then it knows what agents can have seen. */
+/* Nobody can have seen more of the run than this process has released: it has released rounds since all agents said
+ * what they had seen, or it began the run, under an id that it drew. */
+static bool knows_all(const tc_rounds *r) { return r->has_released || tc_journal_is_new(r->settings.journal); }
+
+/* True: the agent is refused. A round beyond the plan is the agent's own error. Any other claim stops a cloud whose
+ * journal may be an old one, until a person decides. */
 static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
     const tc_epoch *ours = &r->settings.epoch, *theirs = &enrol->epoch;
     if (enrol->answered > r->settings.rounds) {
@@ -205,16 +209,18 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
                               "the run does not have so many rounds");
         return true;
     }
-    bool later_epoch = is_later(theirs, ours);
+    bool later_epoch = is_later(theirs, ours), is_alone = knows_all(r);
     bool later_round = enrol->answered >= r->open && !r->is_surveying;
     if (!later_epoch && !later_round)
         return false;
-    tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROLLBACK, NULL);
-    if (!r->has_released || tc_reporter_has_room(r->settings.reporter))
-        TC_LOG(r->settings.reporter->log, TC_EVENT_ROLLED_BACK, tc_log_agent(seat->name),
-               tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
-               tc_log_count("agent_epoch", theirs->number), tc_log_count("epoch", ours->number));
-    if (r->has_released)
+    tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROLLBACK,
+                          is_alone ? "the run has no such round or epoch yet" : NULL);
+    if (!is_alone || tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, is_alone ? TC_EVENT_CLAIM_REFUSED : TC_EVENT_ROLLED_BACK,
+               tc_log_agent(seat->name), tc_log_count("agent_round", enrol->answered),
+               tc_log_count("journal_round", r->last), tc_log_count("agent_epoch", theirs->number),
+               tc_log_count("epoch", ours->number));
+    if (is_alone)
         return true;
     r->rollback = (tc_rollback){.agent = seat->name, .round = enrol->answered, .epoch = theirs->number};
     tc_rounds_break(r, party->lane, TC_RUN_ROLLED_BACK, TC_OK);
