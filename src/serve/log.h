@@ -78,7 +78,8 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_ALL_TOLD, TC_LOG_INFO, "all-told", "this run is over, and every agent has had its last answer")         \
     X(TC_EVENT_UNTOLD, TC_LOG_WARNING, "untold",                                                                       \
       "some agents may not have the last answer: the same command sends it to them")                                   \
-    X(TC_EVENT_NOT_HELD, TC_LOG_ERROR, "slater", "the public Slater point does not lie in the sets of agents")         \
+    X(TC_EVENT_NOT_HELD, TC_LOG_WARNING, "slater",                                                                     \
+      "the public Slater point does not lie in the sets of agents: the run waits for them to come with others")        \
     X(TC_EVENT_FEW_FILES, TC_LOG_WARNING, "few-files", "fewer files may be open than agents and newcomers need")       \
     X(TC_EVENT_NEW_LEDGER, TC_LOG_WARNING, "new-ledger",                                                               \
       "there was no ledger: what was spent elsewhere is not counted")                                                  \

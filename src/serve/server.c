@@ -201,8 +201,6 @@ static void log_end(tc_server *s, tc_run_end end, tc_status status, const char *
         TC_LOG(log, TC_EVENT_STOPPED, tc_log_round(last));
     else if (end == TC_RUN_DONE)
         TC_LOG(log, TC_EVENT_DONE, tc_log_round(last));
-    else if (end == TC_RUN_REFUSED)
-        TC_LOG(log, TC_EVENT_NOT_HELD, tc_log_agents(names));
     if (names[0] != '\0' && (end == TC_RUN_DONE || end == TC_RUN_DIVERGED))
         TC_LOG(log, TC_EVENT_UNTOLD, tc_log_agents(names));
 }
@@ -247,9 +245,8 @@ static void explain_failure(tc_server *s) {
 /* Fills in the result and logs it. */
 static tc_status sum_up(tc_server *s, tc_status status, tc_server_result *result) {
     tc_run_end end = tc_rounds_end(s->rounds);
-    tc_naming naming = end == TC_RUN_REFUSED ? TC_NAME_REFUSED : TC_NAME_UNTOLD;
-    bool is_named = end == TC_RUN_REFUSED || end == TC_RUN_DONE || end == TC_RUN_DIVERGED;
-    const char *names = is_named ? tc_rounds_names(s->rounds, naming) : "";
+    bool is_named = end == TC_RUN_DONE || end == TC_RUN_DIVERGED;
+    const char *names = is_named ? tc_rounds_names(s->rounds, TC_NAME_UNTOLD) : "";
     if (status == TC_OK && end == TC_RUN_FAILED)
         status = tc_rounds_status(s->rounds);
     if (status == TC_CANNOT_WRITE && tc_journal_is_broken(s->journal))
@@ -349,8 +346,6 @@ static tc_status loop(tc_server *s) {
 /* Waits until the last messages are sent and the agents close. A second signal skips the wait. */
 static void part(tc_server *s) {
     double until = tc_serve_now() + TC_LINK_PART_SECONDS + 0.5;
-    if (tc_rounds_end(s->rounds) == TC_RUN_REFUSED)
-        tc_rounds_tell_refused(s->rounds);
     tc_listener_free(s->listener);
     s->listener = NULL;
     tc_loops_part(s->loops);

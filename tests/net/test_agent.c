@@ -291,6 +291,8 @@ static void refusals_are_final_or_not_as_the_protocol_says(void **state) {
             if (over)
                 assert_int_equal(tc_agent_how(f.agent),
                                  code == TC_REFUSED_SLATER ? TC_AGENT_NO_SLATER : TC_AGENT_REFUSED);
+            if (code == TC_REFUSED_OVER) /* what the cloud says: the run may have been given up */
+                assert_non_null(strstr(tc_agent_message(f.agent), ": so"));
             assert_non_null(strstr(tc_agent_message(f.agent), "refused"));
             fake_end(&f);
         }

@@ -181,6 +181,43 @@ static void pauses_begin_anew_after_a_connection_that_held(void **state) {
     }
 }
 
+static bool start_elsewhere(void *context, double *x) {
+    (void)context;
+    x[0] = x[1] = -3;
+    return true;
+}
+
+/* The first state is that of the file which the agent has now: of the wrong one nothing was sent. */
+static void who_was_refused_for_its_set_comes_again_with_another_file(void **state) {
+    (void)state;
+    fake f;
+    int64_t units[FAKE_STATES];
+    fake_begin(&f, false, 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_refuse(&f, 0, TC_REFUSED_SLATER);
+    FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_NO_SLATER);
+    assert_non_null(strstr(tc_agent_message(f.agent), "the run waits for it: correct its set and start it again"));
+    fake_kill(&f);
+    fake_hang_up(&f);
+    f.steps[0].start = start_elsewhere;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    tc_frame frame = fake_receive(&f, TC_MESSAGE_STATE);
+    assert_int_equal(tc_state_decode(&frame, FAKE_STATES, units), TC_NOT_REFUSED);
+    assert_true(units[0] == -3 * (1 << 20) && units[1] == units[0]);
+    fake_kill(&f); /* from then on it stays as it was sent */
+    fake_hang_up(&f);
+    f.steps[0].start = fake_start;
+    assert_int_equal(fake_open(&f), TC_OK);
+    assert_true(tc_agent_look(f.agent, 0).x[0] == -3);
+    fake_end(&f);
+}
+
 /* ---- Without a memory of the rounds before ---- */
 
 static void step_foretold(double x[FAKE_STATES], uint64_t round) {
@@ -397,6 +434,7 @@ int main(void) {
         cmocka_unit_test(a_flood_of_key_updates_ends_the_connection),
         cmocka_unit_test(who_is_done_before_the_start_says_of_which_run),
         cmocka_unit_test(a_wish_for_another_run_that_no_cloud_has_can_be_taken_back),
+        cmocka_unit_test(who_was_refused_for_its_set_comes_again_with_another_file),
         cmocka_unit_test(pauses_grow_up_to_a_limit_and_are_told),
         cmocka_unit_test(pauses_begin_anew_after_a_connection_that_held),
         cmocka_unit_test(who_begins_without_a_memory_averages_its_own_rounds_alone),

@@ -339,7 +339,7 @@ static inline tc_run_end life_run(world *w, uint64_t seed, bool after_restore) {
         life_go_on(&l, NULL);
         end = l.is_another ? TC_RUN_ROLLED_BACK : l.rounds->end;
     } else if (is_lost) {
-        end = TC_RUN_REFUSED; /* nothing to go on from: tacit serve says so */
+        end = TC_RUN_STOPPED; /* nothing to go on from: tacit serve says so */
     }
     life_end(&l);
     return end;

@@ -90,6 +90,19 @@ class Data(unittest.TestCase):
             with self.parties([1, 2, 3, 4, 5, 6], PROBLEM.replace("slater p = 3", "slater p = 2.9")) as parties:
                 parties.tacit("plan", parties.problem)
 
+    def test_whose_set_may_not_hold_the_point_tells_its_owner_and_does_not_come(self):
+        """Its file has another set than the one that the plan was made from: to say yes or no would tell of its data."""
+        with self.parties() as parties:
+            path = parties.names["home[2]"]
+            path.write_text(path.read_text().replace("  private minimize", "  private set p[1] + need / 4 <= 5\n  private minimize", 1))
+            parties.start_cloud()
+            agent = parties.start_agent("home[2]")
+            self.assertEqual(agent.wait(), 2)
+            self.assertIn("is not proved to lie in 'private set p[1] + need / 4 <= 5' for all data in the ranges", " ".join(agent.err.split()))
+            self.assertTrue(parties.cloud.is_running())
+            for word in ("home[2]", "connection", "refused"):
+                self.assertNotIn(word, parties.cloud.err)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -346,33 +346,75 @@ static void who_enrols_nobody_in_time_is_sent_away(void **state) {
     desk_stop(&d);
 }
 
-static void an_agent_whose_set_does_not_hold_the_public_point_ends_the_run_before_it_begins(void **state) {
+static void say_of_slater(client *c, size_t agent, tc_slater_answer says, tc_refusal_code code) {
+    client_open(&d, c);
+    (void)client_greet(&d, c);
+    tc_enrol enrol = enrol_of(agent, 0, 0);
+    enrol.slater = says;
+    client_say_enrol(&d, c, &enrol);
+    if (code != TC_NOT_REFUSED)
+        client_expect_refusal(&d, c, 0, code);
+    else
+        (void)client_expect_enrolled(&d, c);
+}
+
+/* As for agents that are late. The others hear nothing, and the pages count nothing: who says no depends on private
+ * sets. */
+static void a_run_waits_before_its_first_round_for_agents_whose_sets_do_not_hold_the_public_point(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){.needs_slater = true});
-    tc_enrol enrol = enrol_of(1, 0, 0);
-    enrol.slater = TC_SLATER_NO;
-    client_open(&d, &other);
-    (void)client_greet(&d, &other);
-    client_say_enrol(&d, &other, &enrol);
-    client_expect_refusal(&d, &other, 0, TC_REFUSED_SLATER);
-    enrol = enrol_of(2, 1, 0);
-    enrol.slater = TC_SLATER_UNASKED;
-    client_say_enrol(&d, &other, &enrol);
-    client_expect_refusal(&d, &other, 1, TC_REFUSED_SLATER);
-    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
-    for (size_t i = 0; i < DESK_AGENTS; i++) /* all others have been heard: no need to wait */
+    for (size_t i = 0; i < DESK_AGENTS; i++) {
+        say_of_slater(&agents[i], i,
+                      i == 1   ? TC_SLATER_NO
+                      : i == 2 ? TC_SLATER_UNASKED
+                               : TC_SLATER_YES,
+                      i == 1 || i == 2 ? TC_REFUSED_SLATER : TC_NOT_REFUSED);
         if (i != 1 && i != 2)
-            (void)client_enrol(&d, &other, i, (uint32_t)i + 2, 0);
-    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_REFUSED);
+            client_say_state(&d, &agents[i], i, 0, 1, 1);
+    }
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    DESK_UNTIL(&d, d.rounds->missing == 2)
+    desk_age(&d, 1001);
+    assert_int_equal(d.figures.enrolled, DESK_AGENTS - 2);
     assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_REFUSED), "b, c");
-    uint64_t counted = d.figures.refusals[TC_REFUSED_OVER] + d.figures.refusals[TC_REFUSED_SLATER];
-    assert_int_equal(counted, 0);
-    tc_rounds_tell_refused(d.rounds); /* the connection of all of them: one word, which names nobody */
-    client_expect_refusal(&d, &other, TC_NO_SLOT, TC_REFUSED_OVER);
-    counted = d.figures.refusals[TC_REFUSED_OVER] + d.figures.refusals[TC_REFUSED_SLATER];
-    assert_int_equal(counted, 0);
-    client_close(&other);
-    desk_stop(&d);
+    assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_MISSING), "b, c");
+    assert_int_equal(d.figures.refusals[TC_REFUSED_SLATER], 0);
+    client_expect_silence(&d, &agents[0]);
+    for (size_t i = 1; i < 3; i++) { /* with other files */
+        assert_int_equal(d.figures.round, 0);
+        client_close(&agents[i]);
+        say_of_slater(&agents[i], i, TC_SLATER_YES, TC_NOT_REFUSED);
+        client_say_state(&d, &agents[i], i, 0, 1, 1);
+    }
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        (void)client_expect_answer(&d, &agents[i], i, 0, 1, NULL);
+    assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_REFUSED), "");
+    rounds_to(2, 2);
+    leave_all();
+}
+
+/* Its state came, and the agent has come again with another set, before the round was complete. */
+static void the_state_of_an_agent_that_then_says_no_does_not_count(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.needs_slater = true});
+    join_all(0);
+    client_say_state(&d, &agents[1], 1, 0, 1, 1);
+    DESK_UNTIL(&d, d.rounds->missing == DESK_AGENTS - 1)
+    for (unsigned times = 0; times < 2; times++) {
+        say_of_slater(&other, 1, TC_SLATER_NO, TC_REFUSED_SLATER);
+        client_close(&other);
+    }
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        if (i != 1)
+            client_say_state(&d, &agents[i], i, 0, 1, 1);
+    DESK_UNTIL(&d, d.rounds->missing <= 1)
+    client_expect_silence(&d, &agents[0]);
+    client_close(&agents[1]);
+    say_of_slater(&agents[1], 1, TC_SLATER_YES, TC_NOT_REFUSED);
+    client_say_state(&d, &agents[1], 1, 0, 1, 2);
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        (void)client_expect_answer(&d, &agents[i], i, 0, 1, NULL);
+    leave_all();
 }
 
 /* ---- late ---- */
@@ -896,7 +938,8 @@ int main(void) {
         T(a_newer_connection_takes_over_at_most_once_a_second),
         T(a_gateway_speaks_for_several_and_gets_their_answers_together),
         T(who_enrols_nobody_in_time_is_sent_away),
-        T(an_agent_whose_set_does_not_hold_the_public_point_ends_the_run_before_it_begins),
+        T(a_run_waits_before_its_first_round_for_agents_whose_sets_do_not_hold_the_public_point),
+        T(the_state_of_an_agent_that_then_says_no_does_not_count),
         T(hold_uses_the_last_state_up_to_its_cap_and_then_waits),
         T(nobody_is_late_while_another_loop_still_answers),
         T(with_nobody_there_no_round_is_held),

@@ -376,37 +376,52 @@ class Runs(unittest.TestCase):
             self.assertEqual((answer["private"], answer["card"]["private"], answer["guarantee"]["private"],
                               answer["plan"]["private"]), (False,) * 4)
 
-    def test_an_agent_that_says_no_ends_it_with_its_name(self):
-        place = self.open(20)
-        place.start_cloud()
-        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
-            link.send(wire.hello() + wire.enrol(0, "a", 1, slater=wire.NO))
-            link.expect(wire.WELCOME)
-            self.assertEqual(link.expect(wire.REFUSAL).code, wire.SLATER)
-            with wire.Link(wire.connect(place.port, place.key_folders["b"])) as other:
-                other.send(wire.hello() + wire.enrol(0, "b", 1))
-                other.expect(wire.WELCOME)
-                other.expect(wire.ENROLLED)
-                # Both are told that there will be no run, in the same words: which of them said no, neither hears.
-                told = [party.expect(wire.REFUSAL) for party in (link, other)]
-                self.assertEqual({(t.slot, t.code, t.reason) for t in told},
-                                 {(wire.NO_SLOT, wire.OVER, "the run was given up before its first round")})
-        self.assertEqual(place.cloud.wait(), 1)
-        self.assertEqual(place.cloud.json()["agents"], "a")
+    def spoil(self, place, name):
+        """A file whose set does not hold the Slater point, in the place of the agent's own. Returns its text."""
+        text = place.names[name].read_text()
+        place.names[name].write_text(text.replace("  private minimize", "  private set x <= -2\n  private minimize", 1))
+        return text
 
-    def test_agents_of_a_run_that_is_given_up_end_with_a_sentence(self):
+    def events(self, place, name):
+        return [line for line in map(json.loads, place.cloud.err.splitlines()) if line["event"] == name]
+
+    def test_a_run_waits_for_an_agent_that_says_no_and_begins_when_it_comes_with_another_file(self):
         place = self.open(20)
-        place.start_cloud()
-        agent = place.start_agent("b", trace=False)
-        place.wait_for(lambda: "agent=b" in place.cloud.err, what="b")
-        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
-            link.send(wire.hello() + wire.enrol(0, "a", 1, slater=wire.NO))
-            link.expect(wire.WELCOME)
-            self.assertEqual(link.expect(wire.REFUSAL).code, wire.SLATER)
-            self.assertEqual(link.expect(wire.REFUSAL).code, wire.OVER)
-        self.assertEqual((place.cloud.wait(), agent.wait()), (1, 2))
-        self.assertIn("the run was given up before its first round", agent.err)
-        self.assertEqual(agent.json()["outcome"], "refused")
+        place.start_cloud("--deadline", "0.1", "--log", "json")
+        right = self.spoil(place, "a")
+        other = place.start_agent("b", trace=False)
+        place.wait_for(lambda: self.events(place, "enrolled"), what="b")
+        before = [get(place.http_port, page) for page in ("/status", "/metrics")]
+        agent = place.start_agent("a", trace=False)
+        self.assertEqual(agent.wait(), 1)
+        self.assertIn("the run waits for it: correct its set and start it again", " ".join((agent.out + agent.err).split()))
+        self.assertEqual(agent.json()["outcome"], "no Slater point")
+        count = len(self.events(place, "waiting"))
+        place.wait_for(lambda: len(self.events(place, "waiting")) > count, what="another word on whom it waits for")
+        told = self.events(place, "slater")
+        self.assertEqual({(line["agents"], line["level"]) for line in told}, {("a", "warning")})
+        self.assertEqual({line["agents"] for line in self.events(place, "waiting")[count:]}, {"a"})
+        # Readers of the pages see what they saw while it was missing, beside the clock and the number of connections.
+        after = [get(place.http_port, page) for page in ("/status", "/metrics")]
+        for texts in zip(before, after):
+            self.assertEqual(*([line for line in text.splitlines() if not re.search('"now"|connections', line)] for text in texts))
+        self.assertTrue(place.cloud.is_running() and other.is_running())
+        place.names["a"].write_text(right)
+        place.start_agent("a", trace=False)
+        place.finish()
+        self.assertEqual(len(self.events(place, "enrolled")), 2)  # b was never sent away
+
+    def test_of_a_gateways_agents_those_that_say_yes_stay(self):
+        place = self.open(20)
+        place.start_cloud("--log", "json")
+        right = self.spoil(place, "a")
+        keys = place.issue(["a", "b"], together="site")
+        gateway = place.start_agent("a", "b", keys=keys, trace=False)
+        place.wait_for(lambda: "the others go on" in gateway.err and self.events(place, "enrolled"), what="b")
+        self.assertEqual(gateway.stop(), 1)
+        place.names["a"].write_text(right)
+        place.start_agent("a", "b", keys=keys, trace=False)
+        place.finish()
 
 
 class Refusals(unittest.TestCase):

@@ -416,11 +416,6 @@ static const char *reason_of(tc_cli *cli, const tc_plan *plan, const tc_server_r
     case TC_RUN_DIVERGED:
         return result->reason == NULL ? "The run diverged."
                                       : tc_arena_format(cli->arena, "The run diverged: %s.", result->reason);
-    case TC_RUN_REFUSED:
-        return tc_arena_format(cli->arena,
-                               "The public Slater point, on which the dual radius rests, does not lie in the sets of "
-                               "these agents, or they have not checked it: %s.",
-                               result->names);
     case TC_RUN_DONE:
         return done_reason(cli, plan, result);
     case TC_RUN_STOPPED:
@@ -576,7 +571,7 @@ const tc_command tc_command_serve = {
              "for agents that do not read. SIGHUP reads the certificates again. The log is on standard error; "
              "docs/operations.md says what its lines mean.\n\n"
              "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
-             "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
+             "private, no budget), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
              "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or has "
              "expired, agents have seen more than the journal, or another cloud has taken the run over.",

@@ -85,6 +85,7 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
         tc_buffer_printf(messages, "agent %s has no point to start from\n", slot->steps.name);
         return TC_BAD_USAGE;
     }
+    memcpy(slot->used, slot->record.x, slot->steps.states * sizeof(double));
     tc_state_file_settings wishes = {.folder = settings->state,
                                      .name = slot->steps.name,
                                      .states = slot->steps.states,
@@ -94,6 +95,11 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     if (status != TC_OK)
         return status;
     slot->is_saved = true;
+    if (slot->record.rounds == 0) { /* nothing was sent, and today's file may be a corrected one: its start counts */
+        memcpy(slot->record.x, slot->used, slot->steps.states * sizeof(double));
+        memcpy(slot->record.average, slot->used, slot->steps.states * sizeof(double));
+        slot->is_saved = false;
+    }
     if (settings->plan != NULL && !settings->new_run && slot->record.rounds > 0 &&
         memcmp(settings->plan, slot->record.plan_hash, TC_HASH) != 0) {
         tc_buffer_printf(messages,

@@ -500,6 +500,9 @@ static const char *advice(const tc_agent *agent, unsigned code, char *text, size
         return tell_holder(agent, text, size);
     case TC_REFUSED_REPLACED:
         return "; an agent runs once at a time";
+    case TC_REFUSED_SLATER:
+        return "; the run waits for it: correct its set and start it again, or tell the operator that the point does "
+               "not suit it";
     case TC_REFUSED_STATES:
         return "; the files are not of the same problem";
     case TC_REFUSED_RUN:
@@ -509,7 +512,7 @@ static const char *advice(const tc_agent *agent, unsigned code, char *text, size
     }
 }
 
-/* If the run is over, shows the cloud's own reason: the run may have been given up before it began. */
+/* If the run is over, shows the cloud's own reason: clouds of earlier versions gave runs up before they began. */
 static int said_length(const tc_refusal *refusal, const char **text) {
     if (refusal->code != TC_REFUSED_OVER || refusal->reason_length == 0)
         return (int)strlen(*text);

@@ -295,24 +295,6 @@ static void close_drained(tc_rounds *r, tc_party *party) {
         tc_link_close(party->link);
 }
 
-/* ---- the run will not begin ---- */
-
-/* All agents hear the same, also those that said no: who said no depends on private sets. Not counted either, for the
- * same reason. */
-static void refuse_party(tc_rounds *r, tc_party *party) {
-    (void)r;
-    if (!party->has_greeted)
-        return;
-    party->is_refused = true;
-    tc_link_refuse(party->link, TC_REFUSED_OVER, "the run was given up before its first round");
-}
-
-void tc_rounds_tell_refused(tc_rounds *r) {
-    tc_rounds_enter(r->lanes);
-    tc_rounds_ask(r, TC_ASK_REFUSE);
-    tc_rounds_leave(r->lanes);
-}
-
 /* ---- a lane's part ---- */
 
 static void tell_enrolled(tc_rounds *r, tc_party *party) {
@@ -335,10 +317,6 @@ void tc_answers_do(tc_rounds *r, tc_lane *lane, unsigned what) {
     if ((what & TC_ASK_TELL) != 0) {
         for_each(r, &lane->seated, tell);
         for_each(r, &lane->idle, tell);
-    }
-    if ((what & TC_ASK_REFUSE) != 0) {
-        for_each(r, &lane->seated, refuse_party);
-        for_each(r, &lane->idle, refuse_party);
     }
     if ((what & TC_ASK_CLOSE_TOLD) != 0)
         for_each(r, &lane->seated, close_party);
@@ -454,7 +432,7 @@ static void end_on_time(tc_rounds *r) {
     if (r->end != TC_RUN_GOES_ON)
         return;
     if (!r->is_over) {
-        tc_rounds_break(r, r->lanes, r->stop_at > 0 ? TC_RUN_STOPPED : TC_RUN_REFUSED, TC_OK);
+        tc_rounds_break(r, r->lanes, TC_RUN_STOPPED, TC_OK);
         return;
     }
     tc_rounds_ask(r, TC_ASK_TELL);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_SECONDS = 3 }; /* to wait for other agents that say no, so that the log names all at once */
-
 static tc_status load_journal(tc_rounds *r) {
     const tc_journal_round *last = tc_journal_last(r->settings.journal);
     size_t count = r->settings.model->state_count;
@@ -227,28 +225,24 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
     return true;
 }
 
-static void end_refused(tc_rounds *r, tc_lane *lane) {
-    r->ending_wait = NO_SECONDS;
-    if (r->refused + r->enrolment->seen >= r->enrolment->seat_count)
-        tc_rounds_break(r, lane, TC_RUN_REFUSED, TC_OK);
-    else
-        tc_rounds_errand(lane, TC_ERRAND_TIMER);
-}
-
-/* True: the agent is refused; before the first round the run is refused too. */
+/* True: the agent is refused. Before the first round the run waits for it to come again with another set, as for an
+ * agent that is missing: a state that it has sent does not count any more. */
 static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol *enrol) {
     bool unasked = enrol->slater == TC_SLATER_UNASKED && r->settings.needs_slater;
-    if (enrol->slater != TC_SLATER_NO && !unasked)
-        return false;
-    tc_party_refuse_enrol(r->enrolment, party, enrol, 0, TC_REFUSED_SLATER,
-                          unasked ? "the dual radius rests on a public point that this agent has not checked" : NULL);
-    if (r->open > 1 || seat->said_no)
-        return true;
-    seat->said_no = true;
-    if (!seat->was_there)
-        r->refused++;
-    end_refused(r, party->lane);
-    return true;
+    bool is_no = enrol->slater == TC_SLATER_NO || unasked, is_news = is_no != seat->said_no;
+    if (is_no)
+        tc_party_refuse_enrol(r->enrolment, party, enrol, 0, TC_REFUSED_SLATER,
+                              unasked ? "the run rests on a public point that this agent has not checked" : NULL);
+    if (r->open > 1)
+        return is_no;
+    seat->said_no = is_no;
+    if (is_no && seat->taken == r->open) {
+        seat->taken = 0;
+        atomic_fetch_add(&r->missing, 1);
+    }
+    if (is_no && is_news)
+        tc_rounds_tell_no(r);
+    return is_no;
 }
 
 /* True: the agent is refused. */
@@ -271,8 +265,6 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         if (!r->is_over)
             TC_LOG(log, TC_EVENT_COMPLETE, tc_log_count("agents", r->enrolment->seat_count));
     }
-    if (r->refused > 0)
-        end_refused(r, seat->party->lane);
     if (r->is_surveying) {
         seat->is_waiting = true;
         if (is_complete)

@@ -57,7 +57,7 @@ typedef struct tc_seat { /* an agent of the file */
     double enrolled_at;  /* the first time in the open round */
     unsigned holds;      /* how often the last state was used again */
     bool was_there;      /* enrolled at some time since the start */
-    bool said_no;        /* to the Slater point */
+    bool said_no;        /* to the Slater point, when it last came; before the first round alone */
     bool is_owed;        /* gets the last answer when its connection has room */
     bool is_waiting;     /* enrolled while agents were asked after a restore; told when rounds begin */
     bool is_told;        /* was sent the run's last answer and the end */

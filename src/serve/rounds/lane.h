@@ -31,10 +31,9 @@ enum {
     TC_ASK_ENROLLED = 2,       /* tell agents that enrolled before the first round */
     TC_ASK_NOTICES = 4,        /* tell connections of what others did to them */
     TC_ASK_TELL = 8,           /* tell of the end */
-    TC_ASK_REFUSE = 16,        /* the run will not begin */
-    TC_ASK_CLOSE_TOLD = 32,    /* close those that were told of the end */
-    TC_ASK_CLOSE_DRAINED = 64, /* close those that have nothing left to send */
-    TC_ASK_CLOSE_IDLE = 128    /* close those that have had no agent for too long */
+    TC_ASK_CLOSE_TOLD = 16,    /* close those that were told of the end */
+    TC_ASK_CLOSE_DRAINED = 32, /* close those that have nothing left to send */
+    TC_ASK_CLOSE_IDLE = 64     /* close those that have had no agent for too long */
 };
 
 /* What the main loop alone may do: its timers, its end, the release. */

@@ -43,6 +43,12 @@ const char *tc_rounds_names(tc_rounds *r, tc_naming naming) {
     return r->names;
 }
 
+void tc_rounds_tell_no(tc_rounds *r) {
+    const char *names = tc_rounds_names(r, TC_NAME_REFUSED);
+    if (names[0] != '\0' && tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, TC_EVENT_NOT_HELD, tc_log_agents(names));
+}
+
 static void arm(tc_rounds *r, double at) {
     double wait = fmin(fmax(at - tc_serve_now(), 0), 1e6);
     struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
@@ -109,6 +115,7 @@ static void be_late(tc_rounds *r) {
     if (now >= r->warn_at) {
         TC_LOG(r->settings.reporter->log, TC_EVENT_WAITING, tc_log_round(r->open), tc_log_count("missing", r->missing),
                tc_log_agents(tc_rounds_names(r, TC_NAME_MISSING)), tc_log_seconds("seconds", now - r->opened_at));
+        tc_rounds_tell_no(r);
         r->warn_after *= 2;
         r->warn_at = r->opened_at + r->warn_after;
     }

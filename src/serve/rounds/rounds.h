@@ -23,7 +23,6 @@
     X(TC_RUN_DONE, "done")                                                                                             \
     X(TC_RUN_DIVERGED, "diverged")                                                                                     \
     X(TC_RUN_STOPPED, "stopped")         /* on request */                                                              \
-    X(TC_RUN_REFUSED, "refused")         /* an agent's set does not hold the public Slater point */                    \
     X(TC_RUN_ROLLED_BACK, "rolled back") /* agents have seen more than the journal has */                              \
     X(TC_RUN_FAILED, "failed")           /* status says how */
 typedef enum tc_run_end {
@@ -108,16 +107,13 @@ void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
 /* If the journal also says that every agent has it: ends at once. */
 void tc_rounds_end_told(tc_rounds *rounds, tc_end_reason reason);
 
-/* Tells the enrolled agents that the run will not begin (TC_RUN_REFUSED), and closes their connections. */
-void tc_rounds_tell_refused(tc_rounds *rounds);
-
 /* Tells the agents that the cloud stops. The loop is broken when all was sent, or after these seconds. */
 void tc_rounds_stop(tc_rounds *rounds, double seconds);
 
 tc_run_end tc_rounds_end(const tc_rounds *rounds);
 tc_status tc_rounds_status(const tc_rounds *rounds); /* of TC_RUN_FAILED */
 uint64_t tc_rounds_last(const tc_rounds *rounds);    /* the last round that was answered */
-/* Names of agents: those whose state is missing, that never enrolled, that said no to the Slater point, that may lack
+/* Names of agents: those whose state is missing, that never enrolled, that say no to the Slater point, that may lack
  * the last answer. "a3, a7 and 12 more"; "" for none. */
 typedef enum tc_naming { TC_NAME_MISSING, TC_NAME_ABSENT, TC_NAME_REFUSED, TC_NAME_UNTOLD } tc_naming;
 const char *tc_rounds_names(tc_rounds *rounds, tc_naming naming);
@@ -156,7 +152,6 @@ struct tc_rounds {
     tc_run_end end;
     tc_status status;
     tc_rollback rollback;
-    size_t refused;         /* agents that said no to the Slater point */
     uint64_t most_answered; /* by what agents said, or the journal's last round */
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
@@ -186,6 +181,8 @@ static inline bool tc_rounds_may_release(const tc_rounds *r) {
 
 /* All states have come: releases, commits and answers, now or at the next tick. */
 void tc_rounds_complete(tc_rounds *r, tc_lane *lane);
+/* Logs which agents say no to the Slater point, if any do. */
+void tc_rounds_tell_no(tc_rounds *r);
 /* Logs why the journal could not be written for this round. */
 void tc_rounds_log_journal(tc_rounds *r, uint64_t round);
 /* A lane's thread begins and ends something that takes the lock. The main loop's thread then does its errands. */
