@@ -63,6 +63,29 @@ static void a_run_that_goes_on_stops_at_a_claim_even_before_its_first_round(void
     }
 }
 
+/* The refusal of the claim is also the end of the connection, and of what the cloud knows of it. */
+static void a_claim_on_a_connection_that_was_refused_too_often_stops_the_cloud_too(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    desk_stop(&d);
+    desk_start(&d, (desk_wish){0});
+    client_open(&d, &other);
+    (void)client_greet(&d, &other);
+    tc_enrol enrol = enrol_of(1, 0, 0);
+    enrol.name = "nobody";
+    enrol.name_length = strlen(enrol.name);
+    for (unsigned i = 0; i < 64; i++) {
+        client_say_enrol(&d, &other, &enrol);
+        client_expect_refusal(&d, &other, 0, TC_REFUSED_UNKNOWN);
+    }
+    enrol = enrol_of(1, 0, 5);
+    client_say_enrol(&d, &other, &enrol);
+    client_expect_refusal(&d, &other, TC_NO_SLOT, TC_REFUSED_ROLLBACK);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_ROLLED_BACK);
+    client_close(&other);
+    desk_stop(&d);
+}
+
 static void a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){0});
@@ -131,6 +154,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_run_that_this_process_began_refuses_who_claims_to_have_seen_more_and_goes_on),
         T(a_run_that_goes_on_stops_at_a_claim_even_before_its_first_round),
+        T(a_claim_on_a_connection_that_was_refused_too_often_stops_the_cloud_too),
         T(a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do),
         T(after_a_restore_an_overruled_claim_skips_no_round),
         T(only_agents_of_the_file_can_be_disbelieved),

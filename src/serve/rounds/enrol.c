@@ -202,6 +202,7 @@ static bool knows_all(const tc_rounds *r) { return r->has_released || tc_journal
  * journal may be an old one, until a person decides. */
 static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
     const tc_epoch *ours = &r->settings.epoch, *theirs = &enrol->epoch;
+    tc_lane *lane = party->lane; /* a refusal may end the party */
     if (enrol->answered > r->settings.rounds) {
         tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROUND,
                               "the run does not have so many rounds");
@@ -221,7 +222,7 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
     if (is_alone)
         return true;
     r->rollback = (tc_rollback){.agent = seat->name, .round = enrol->answered, .epoch = theirs->number};
-    tc_rounds_break(r, party->lane, TC_RUN_ROLLED_BACK, TC_OK);
+    tc_rounds_break(r, lane, TC_RUN_ROLLED_BACK, TC_OK);
     return true;
 }
 
