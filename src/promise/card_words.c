@@ -329,8 +329,19 @@ static size_t not_hidden(tc_arena *arena, const tc_plan *plan, const char **text
     return 2;
 }
 
+/* With the unit data the answer is proved, and always yes. */
+static bool tells_of_slater(const tc_plan *plan) {
+    bool is_asked = false;
+    for (size_t f = 0; f < plan->model->family_count; f++)
+        is_asked = is_asked || plan->model->families[f].has_slater;
+    return is_asked && plan->adjacency != TC_ADJACENCY_DATA;
+}
+
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
     size_t count = not_hidden(arena, plan, texts);
+    if (tells_of_slater(plan))
+        texts[count++] = "Whether the public Slater point lies in an agent's set: on a network each agent says so when "
+                         "it enrols, and the cloud and the readers of its log see who says no.";
     if (plan->last != NULL)
         texts[count++] = "The noise of the last round (--feasible always) has bounds. What differs k times as much as "
                          "is promised costs delta too: (e^(k epsilon) - 1) / (e^epsilon - 1) times, and what moves a "

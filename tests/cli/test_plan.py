@@ -149,6 +149,9 @@ class Promises(Written):
             told = " ".join(card["does_not_hide"])
             if card["claim"] == "A":
                 self.assertIn("is NOT hidden", told)
+            # With the unit data the answer is proved to be yes.
+            answers = "slater" in example.read_text() and card["unit"] != "data"
+            self.assertEqual("see who says no" in told, answers, example)
 
     def test_epsilon_may_be_a_logarithm(self):
         self.assertEqual(plan(PAPER, "--epsilon", "ln(2)")["epsilon"], LN2)
