@@ -276,10 +276,11 @@ def test_a_slater_point_that_was_not_checked_is_said_to_be_that(cloud):
         asyncio.run(all_at_once(cloud, agent_a(slater=None), agent_b(), agent_c()))
 
 
-def test_a_set_without_the_slater_point_ends_the_run(cloud):
-    with pytest.raises(AgentError) as caught:
+def test_the_run_waits_for_an_agent_whose_set_does_not_hold_the_slater_point(cloud):
+    with pytest.raises(AgentError, match="the run waits for it: correct its set") as caught:
         asyncio.run(all_at_once(cloud, agent_a(slater=False), agent_b(), agent_c()))
     assert caught.value.condition is AgentCondition.NO_SLATER
+    assert_right(cloud, *asyncio.run(all_at_once(cloud, agent_a(), agent_b(), agent_c())))
 
 
 def test_what_cannot_begin_says_why(cloud, tmp_path):
