@@ -261,10 +261,13 @@ static void wide_norms_have_the_same_second_derivatives_as_narrow_ones(void **st
             squares += x[i] * x[i];
         }
         double length = sqrt(squares);
-        assert_int_equal(tc_gradient(arena, dag, tc_norm(dag, arguments, n), TC_STATE, &leaves, &first), n);
+        assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), tc_norm(dag, arguments, n), TC_STATE,
+                                     &leaves, &first),
+                         n);
         for (size_t i = 0; i < n; i++) {
             assert_true(fabs(evaluate(arena, dag, first[i], x) - x[i] / length) <= 1e-15);
-            assert_int_equal(tc_gradient(arena, dag, first[i], TC_STATE, &others, &second), n);
+            assert_int_equal(
+                tc_gradient(arena, tc_differentiator_new(arena, dag), first[i], TC_STATE, &others, &second), n);
             for (size_t k = 0; k < n; k++) {
                 double truth = ((i == k ? 1 : 0) - x[i] * x[k] / squares) / length;
                 assert_true(fabs(evaluate(arena, dag, second[k], x) - truth) <= 1e-15);
@@ -282,8 +285,8 @@ static void powers_of_a_norm_are_differentiated_through_zero(void **state) {
     tc_expr arguments[2] = {tc_state(dag, 0, 0), tc_state(dag, 0, 1)}, *leaves, *first, *others, *second;
     tc_expr cube = tc_pow(dag, tc_norm(dag, arguments, 2), 3);
     const double zero[WIDE] = {0}, point[WIDE] = {3, 4};
-    assert_int_equal(tc_gradient(arena, dag, cube, TC_STATE, &leaves, &first), 2);
-    assert_int_equal(tc_gradient(arena, dag, first[1], TC_STATE, &others, &second), 2);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), cube, TC_STATE, &leaves, &first), 2);
+    assert_int_equal(tc_gradient(arena, tc_differentiator_new(arena, dag), first[1], TC_STATE, &others, &second), 2);
     assert_true(evaluate(arena, dag, first[1], zero) == 0 && evaluate(arena, dag, second[1], zero) == 0);
     assert_true(evaluate(arena, dag, second[0], zero) == 0);
     assert_true(evaluate(arena, dag, first[1], point) == 60);                  /* 3 N y */
