@@ -528,7 +528,7 @@ TACIT_API tacit_status tacit_result_bound(const tacit_result *bound, tacit_bound
 
 typedef struct tacit_audit_options {
     size_t size;
-    uint64_t samples;  /* 0: 20,000 */
+    uint64_t samples;  /* 0: 20,000, or as many as show half the noise where that takes seconds */
     double seconds;    /* 0: no limit */
     double confidence; /* 0: 0.999999 */
 } tacit_audit_options;

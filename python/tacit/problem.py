@@ -414,7 +414,8 @@ class Problem:
         >>> tacit.Problem("examples/num.tacit").audit(samples=2000, seed=1).verdict
         'not_refuted'
 
-        samples: releases of each of two inputs, for each system; 20,000 unless given.
+        samples: releases of each of two inputs, for each system. Unless given: 20,000, or as
+            many as it takes to notice half the noise, where that is a matter of seconds.
         seconds: stop sampling after about so many seconds.
         confidence: the probability with which all bounds hold together; 0.999999 unless given.
         """

@@ -39,6 +39,8 @@ void tacit_audit_options_default(tacit_audit_options *options, size_t size) {
     tc_default_sized(options, size, &standard, sizeof standard);
 }
 
+static void say(void *work, const char *text) { tc_work_say(work, "%s", text); }
+
 static tc_status read_options(tc_api_call *call, tc_audit_options *how) {
     tacit_audit_options read;
     tacit_audit_options_default(&read, sizeof read);
@@ -54,7 +56,9 @@ static tc_status read_options(tc_api_call *call, tc_audit_options *how) {
                               .seconds = read.seconds,
                               .confidence = read.confidence,
                               .seeded = call->wishes.seeded,
-                              .seed = call->wishes.seed};
+                              .seed = call->wishes.seed,
+                              .say = say,
+                              .context = &call->work};
     return tc_planned_refuse_costs(call);
 }
 

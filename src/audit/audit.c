@@ -17,6 +17,7 @@ typedef struct course {
     tc_sampler *sampler;
     tc_fresh *fresh;           /* NULL until there is a pair to release */
     const tc_worst_case *pair; /* the last one */
+    bool may_take_more;        /* samples than options.samples, where they show half the noise */
     double level;              /* of false alarms */
     size_t *first, *end;       /* by system: entries of the view */
     double started;
@@ -84,10 +85,38 @@ static double end_of_share(const course *c, size_t at) {
     return c->options.seconds > 0 ? now + fmax(0.1, c->started + c->options.seconds - now) / left : HUGE_VAL;
 }
 
+/* How many samples of each input: by default as many as show half the noise, where they take seconds. Says before the
+ * first one what they will leave open. */
+static uint64_t choose_samples(const course *c, const tc_pair_counts *counts, double level_each,
+                               const tc_audit_system *system) {
+    const uint64_t most = 1 << 20, samples = c->options.samples;
+    const double most_work = 0x1p33; /* numbers that are read and drawn */
+    const tc_audit_options *to = &c->options;
+    if (tc_price_shows_half(c->plan, counts, level_each, system, samples))
+        return samples;
+    uint64_t needed = tc_samples_for_half(c->plan, counts, level_each, system);
+    double work = 2 * (double)needed * (double)(c->view->model->state_count + c->view->count);
+    if (c->may_take_more && needed > 0 && needed <= most && work <= most_work)
+        return needed;
+    if (to->say != NULL && c->whole == NULL)
+        to->say(to->context,
+                needed == 0
+                    ? tc_arena_format(c->arena,
+                                      "%s: no number of samples of one round shows half the noise by its price; the "
+                                      "computed price and the test of the noise decide",
+                                      system->name)
+                    : tc_arena_format(c->arena,
+                                      "%s: %llu samples of each input cannot show half the noise by its price; "
+                                      "--samples %llu would",
+                                      system->name, (unsigned long long)samples, (unsigned long long)needed));
+    return samples;
+}
+
 /* Notes if too little was seen of a system. */
-static void note_samples(course *c, const tc_pair_counts *counts, double level_each, tc_audit_system *system) {
+static void note_samples(course *c, const tc_pair_counts *counts, double level_each, uint64_t wanted,
+                         tc_audit_system *system) {
     uint64_t each = tc_audit_samples(system);
-    if (each < c->options.samples)
+    if (each < wanted)
         note(c, tc_arena_format(c->arena, "%s: %s after %llu samples of each input", system->name,
                                 tc_interrupted(c->monitor) ? "interrupted" : "time ended", (unsigned long long)each));
     system->verdict = system->refuted ? TC_REFUTED : TC_NOT_REFUTED;
@@ -151,9 +180,10 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
     tc_status status = look_at_pair(c, at, pair, until);
     if (status != TC_OK)
         return status;
-    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count, &c->options};
-    tc_pair_counts *counts;
-    status = tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
+    tc_pair_counts *counts = tc_pair_counts_new(c->arena, c->view, pair, c->first[at], c->end[at]);
+    uint64_t samples = choose_samples(c, counts, level_each, system);
+    tc_sample_limits limits = {samples, until, begin, begin + 1 / count, &c->options};
+    status = tc_sample_pair(c->arena, c->sampler, pair, &limits, c->monitor, counts);
     if (status != TC_OK)
         return status;
     tc_judge_epsilon(c->arena, c->plan, counts, level_each, system);
@@ -161,7 +191,7 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
     if (system->samples[0] + system->samples[1] == 0)
         note_no_pair(c, system, true);
     else
-        note_samples(c, counts, level_each, system);
+        note_samples(c, counts, level_each, samples, system);
     return TC_OK;
 }
 
@@ -257,7 +287,7 @@ static tc_status run_course(course *c) {
     if (status != TC_OK)
         return status == TC_BAD_USAGE && why != NULL ? decide(c, why) : status;
     c->view = tc_audit_view_new(c->arena, c->plan, release);
-    c->sampler = tc_sampler_new(c->arena, c->view, 2 * c->options.samples);
+    c->sampler = tc_sampler_new(c->arena, c->view, c->may_take_more ? UINT64_MAX : 2 * c->options.samples);
     list_systems(c);
     if (c->sampler == NULL)
         return decide(c, "the lattice of the states does not fit the box");
@@ -308,6 +338,7 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *
                        const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) {
     course c = {.arena = arena, .analysis = analysis, .monitor = monitor, .options = *options};
     bool has_last = plan->mechanism != TC_MECHANISM_NONE && plan->last != NULL;
+    c.may_take_more = options->samples == 0;
     c.options.samples = options->samples == 0 ? 20000 : options->samples;
     c.options.confidence = options->confidence > 0 ? options->confidence : 0.999999;
     c.options.seconds /= has_last ? 2 : 1;

@@ -8,11 +8,14 @@
 #include "release/release.h"
 
 typedef struct tc_audit_options {
-    uint64_t samples;  /* releases of each of the two worlds, for each system; 0: 20,000 */
+    uint64_t samples;  /* releases of each of the two worlds, for each system; 0: 20,000, or as many as show half the
+                        * noise where that is a matter of seconds */
     double seconds;    /* stop sampling after about so many; 0: never */
     double confidence; /* 0: 0.999999 */
     bool seeded;       /* repeatable noise */
     uint64_t seed;
+    void (*say)(void *context, const char *text); /* what samples will leave open, before the first; NULL: to nobody */
+    void *context;
 } tc_audit_options;
 
 typedef enum tc_audit_verdict {

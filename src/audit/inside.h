@@ -117,8 +117,16 @@ tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_anal
 
 enum { TC_CORNERS = 4, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
 
+typedef struct tc_changed { /* an entry that differs between the inputs of a pair */
+    size_t entry;
+    double scale;    /* of its noise */
+    double distance; /* (F(x0) - F(x1)) / scale */
+} tc_changed;
+
 /* Of one pair. World w is the input x[w]; direction d asks for what is likelier in world d. */
 typedef struct tc_pair_counts {
+    tc_changed *changed; /* the most changed first */
+    size_t changed_count;
     uint64_t samples[2];
     uint64_t corner[2][2][TC_CORNERS]; /* [direction][world][m]: the m + 1 most changed entries beyond F(x[d]) */
     double corner_loss[TC_CORNERS];    /* [m]: what the m + 1 most changed entries cost together; 0 if they are fewer */
@@ -159,9 +167,12 @@ static inline size_t tc_marked_channels(const tc_plan *plan) {
     return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
 }
 
-tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair, size_t first, size_t end,
-                         const tc_sample_limits *limits, const tc_monitor *monitor,
-                         tc_pair_counts **counts) TC_MUST_USE;
+/* Without a sample yet. */
+tc_pair_counts *tc_pair_counts_new(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first,
+                                   size_t end);
+
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair,
+                         const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts *counts) TC_MUST_USE;
 
 /* ---- first rounds of many releases ---- */
 

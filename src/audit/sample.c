@@ -75,33 +75,27 @@ static void mark_channels(tc_sampler *s, size_t world) {
 
 /* ---- what is counted for one pair ---- */
 
-typedef struct changed {
-    size_t entry;
-    double scale;    /* of its noise */
-    double distance; /* (F(x0) - F(x1)) / scale */
-} changed;
-
 static int compare_changed(const void *x, const void *y) {
-    double a = fabs(((const changed *)x)->distance), b = fabs(((const changed *)y)->distance);
+    double a = fabs(((const tc_changed *)x)->distance), b = fabs(((const tc_changed *)y)->distance);
     return a > b ? -1 : a < b;
 }
 
 /* The entries that differ, the most changed first. */
-static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first,
-                             size_t end, size_t *count) {
-    changed *list = TC_NEW(arena, changed, end - first);
+static tc_changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first,
+                                size_t end, size_t *count) {
+    tc_changed *list = TC_NEW(arena, tc_changed, end - first);
     *count = 0;
     for (size_t e = first; e < end; e++) {
         double scale = view->plan->channels[view->entries[e].channel].scale;
         double distance = (pair->truth[0][e] - pair->truth[1][e]) / scale;
         if (distance != 0)
-            list[(*count)++] = (changed){e, scale, distance};
+            list[(*count)++] = (tc_changed){e, scale, distance};
     }
     qsort(list, *count, sizeof *list, compare_changed);
     return list;
 }
 
-static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count,
+static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const tc_changed *list, size_t count,
                           size_t world, tc_pair_counts *counts) {
     for (size_t d = 0; d < 2; d++)
         for (size_t m = 0; m < TC_CORNERS && m < count; m++) {
@@ -114,7 +108,7 @@ static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const 
 }
 
 /* log of the density at F(x0) over that at F(x1), were the noise as stated. */
-static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count) {
+static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const tc_changed *list, size_t count) {
     bool laplace = s->view->plan->mechanism == TC_MECHANISM_LAPLACE;
     double ratio = 0;
     for (size_t i = 0; i < count; i++) {
@@ -127,7 +121,7 @@ static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const cha
 }
 
 /* Whether some entry lies beyond what noise within its bounds makes of the other input. */
-static bool is_impossible(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count,
+static bool is_impossible(const tc_sampler *s, const tc_worst_case *pair, const tc_changed *list, size_t count,
                           size_t world, double slack) {
     const tc_plan *plan = s->view->plan;
     for (size_t i = 0; plan->is_last && i < count; i++) {
@@ -175,17 +169,20 @@ static tc_status sample(tc_sampler *s, size_t world, const tc_audit_options *opt
     return status;
 }
 
-tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, size_t first, size_t end,
-                         const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
+tc_pair_counts *tc_pair_counts_new(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first,
+                                   size_t end) {
+    tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
+    made->changed = list_changed(arena, view, pair, first, end, &made->changed_count);
+    for (size_t m = 0; m < TC_CORNERS && m < made->changed_count; m++)
+        made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(made->changed[m].distance);
+    return made;
+}
+
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, const tc_sample_limits *limits,
+                         const tc_monitor *monitor, tc_pair_counts *made) {
     bool is_first = s->round == 0;
     double slack = tc_audit_slack(s->view->plan, pair);
-    tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
-    size_t changed_count;
-    changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
     tc_set_inputs(arena, s, pair);
-    for (size_t m = 0; m < TC_CORNERS && m < changed_count; m++)
-        made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(list[m].distance);
-    *counts = made;
     for (uint64_t i = 0; i < 2 * limits->samples; i++) {
         if (i % 64 == 0) {
             tc_progress(monitor, "sampling",
@@ -206,9 +203,9 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
             tc_law_take(s->whole.law, s->values, pair->truth[world], slack);
         if (is_first && s->whole.mark_count < TC_REUSE_SAMPLES)
             mark_channels(s, world);
-        count_corners(s, pair, list, changed_count, world, made);
-        made->impossible[world] += is_impossible(s, pair, list, changed_count, world, slack);
-        keep_statistic(arena, made, world, ratio_of(s, pair, list, changed_count));
+        count_corners(s, pair, made->changed, made->changed_count, world, made);
+        made->impossible[world] += is_impossible(s, pair, made->changed, made->changed_count, world, slack);
+        keep_statistic(arena, made, world, ratio_of(s, pair, made->changed, made->changed_count));
     }
     return TC_OK;
 }

@@ -20,11 +20,10 @@ static const tc_option options[] = {
                  .argument = "N",
                  .least = 10,
                  .most = 1e9,
-                 .standard = "20000",
-                 .text = "Releases of each of the two inputs, for each system. How many it takes to notice half the "
-                         "noise depends on the problem: mostly some hundreds to some thousands, but hundreds of "
-                         "thousands where the claim for a system is small or far from what the inputs show; the "
-                         "output says how many. A constant that is 5 % too small takes millions."},
+                 .text = "Releases of each of the two inputs, for each system. Without it there are 20,000, or as many "
+                         "as it takes to notice half the noise where that is a matter of seconds; where it is not, the "
+                         "command says so before it begins, with the number. A constant that is 5 % too small takes "
+                         "millions."},
     [SECONDS] = {.name = "seconds",
                  .type = TC_OPTION_REAL,
                  .argument = "S",
