@@ -29,7 +29,7 @@ def whole(value, least=0, most=2 ** 62):
 
 
 def number(value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 2 ** 1023:
         raise Malformed(f"{value!r} is not a number")
     return float(value)
 
@@ -58,7 +58,10 @@ class Graph:
         if op in UNARY and len(rest) == 1:
             return (op, (whole(rest[0], 0, last),), None)
         if op in BINARY and len(rest) == 2:
-            return (op, (whole(rest[0], 0, last), whole(rest[1], 0, last)), None)
+            operands = (whole(rest[0], 0, last), whole(rest[1], 0, last))
+            if op == "pair" and not self.are_shares(*operands):
+                raise Unprovable("a pair is bounded where it is two shares of one softmax, and one is something else")
+            return (op, operands, None)
         if op == "pow" and len(rest) == 2:
             return (op, (whole(rest[0], 0, last),), whole(rest[1], -2 ** 31, 2 ** 31))
         if op == "power" and len(rest) == 2:
@@ -71,6 +74,11 @@ class Graph:
             if len(places) == {"lse": 0, "norm": 0, "softmax": 1, "direction": 1, "bend": 2}[op]:
                 return (op, arguments, places)
         raise Malformed(f"{entry!r} is not a node")
+
+    def are_shares(self, a, b):
+        """Two of one whole: then a + b <= 1."""
+        (op, whole_of, place), (other, same, at) = self.nodes[a], self.nodes[b]
+        return op == other == "softmax" and whole_of == same and place != at
 
     # ---- making nodes ----
 

@@ -348,13 +348,14 @@ def softmax(arguments, index):
     return (max(0.0, div_down(1.0, most)), min(1.0, div_up(1.0, least)))
 
 
-def share(a):
-    return (max(0.0, a[0]), min(1.0, a[1]))
+def is_share(a):
+    return 0 <= a[0] and a[1] <= 1
 
 
 def hump(a):
-    """a (1 - a), which is largest at 1/2."""
-    a = share(a)
+    """a (1 - a), which is largest at 1/2; nothing is known of what is no share."""
+    if not is_share(a):
+        return WHOLE
     ends = [mul_down(x, add_down(1.0, -x)) for x in a]
     tops = [mul_up(x, add_up(1.0, -x)) for x in a]
     return (max(0.0, min(ends)), 0.25 if a[0] <= 0.5 <= a[1] else min(0.25, max(tops)))
@@ -362,7 +363,8 @@ def hump(a):
 
 def pair(a, b):
     """a b, where a + b <= 1."""
-    a, b = share(a), share(b)
+    if not (is_share(a) and is_share(b)):
+        return WHOLE
     high = mul_up(a[1], b[1])
     if add_up(a[1], b[1]) > 1:
         edge = (max(a[0], add_down(1.0, -b[1])), min(a[1], add_up(1.0, -b[0])))

@@ -127,7 +127,7 @@ class Model:
 
     def read_input(self, listed):
         if isinstance(listed, dict) and list(listed) == ["sum"]:
-            if listed["sum"] not in self.sums:
+            if whole(listed["sum"]) not in self.sums:
                 raise Malformed("an input is a sum that is not there")
             return ("sum", listed["sum"])
         if isinstance(listed, dict) and list(listed) == ["state"] and isinstance(listed["state"], list) and \

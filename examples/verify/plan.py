@@ -1,6 +1,7 @@
 """The plan of a certificate: the numbers that are claimed, and what can be said of them without the model."""
 
 import math
+import re
 
 import interval as I
 from distance import Distances
@@ -33,7 +34,8 @@ class Channel:
         if self.kind in ("jacobian", "states"):
             self.family = whole(listed.get("family"), 0, len(families) - 1)
             self.first_member, self.members = whole(listed.get("first_member")), whole(listed.get("members"), 1)
-            if self.first_member + self.members > families[self.family].members:
+            self.everybody = families[self.family].members
+            if self.first_member + self.members > self.everybody:
                 raise Malformed(f"system {self.name} names members that are not there")
         if self.kind != "states" and self.first_row + self.rows > rows:
             raise Malformed(f"system {self.name} names constraints that are not there")
@@ -96,6 +98,8 @@ class Plan:
             raise Malformed(f"'{text}' is no unit")
         if self.unit == "agent" and bound:
             self.unit = "within"
+        if bool(bound) != (":" in text) or (self.unit == "data" and bound) or not re.fullmatch("[0-9.e+-]*", bound):
+            raise Refused(f"'{text}' is no unit")
         self.bound, self.unit_text = None, text
         self.every_round = self.unit in ("agent", "within", "data")  # prices grow with the rounds
         if self.every_round and self.rounds is None:
@@ -129,20 +133,21 @@ class Plan:
     # ---- where a number's noise is ----
 
     def has_member_channels(self, f):
-        return any(c.members < 10 ** 18 and (c.first_member > 0 or len(self.slopes_by_family[f]) > 1 and c.rows > 1)
-                   for c in self.slopes_by_family.get(f, []))
+        return any(c.members < c.everybody for c in self.slopes_by_family.get(f, []))
 
     def channels_of_member(self, f, member):
         """What the noise of its slopes is like."""
         return [(c.first_row, c.rows, c.scale, c.exponent) for c in self.slopes_by_family.get(f, []) if c.has_member(member)]
 
     def channel_of(self, key):
-        """The system of an entry; of several members together the one with the least noise; None: none."""
+        """The system of an entry; of all members together the one with the least noise; None: some have none."""
         if key[0] == "g":
             return self.row_channel.get(key[1])
         found = [c for c in self.slopes_by_family.get(key[1], []) if 0 <= key[2] - c.first_row < c.rows]
         if key[0] == "J":
             found = [c for c in found if c.has_member(key[4])]
+        elif sum(c.members for c in found) < max((c.everybody for c in found), default=0):
+            return None
         return min(found, key=lambda c: c.scale, default=None)
 
     def sum_step(self, r):

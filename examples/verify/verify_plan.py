@@ -10,11 +10,13 @@ certificate."""
 import argparse
 import hashlib
 import json
+import re
 import sys
 
 import interval as I
 import norm
 import normal
+from cover import check_cover
 from expression import Malformed, Unprovable
 from last import read_last
 from model import Model, take
@@ -33,7 +35,22 @@ def more(x):
 
 # ---- reading ----
 
+MEMBERS = ("format", "hash", "model_hash", "views", "plan", "model")
+
+
+def once(pairs):
+    """An object of JSON whose keys all differ: of two values readers may take either."""
+    if len(dict(pairs)) != len(pairs):
+        raise Malformed(f"a key is there twice among {sorted(key for key, _ in pairs)}")
+    return dict(pairs)
+
+
+def no_number(word):
+    raise Malformed(f"'{word}' is no number")
+
+
 def read(path):
+    """The members, and the text of each: hashes are of texts."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -41,20 +58,19 @@ def read(path):
         raise Malformed(f"cannot be read: {wrong}") from wrong
     if not text.startswith(('{"format": "tacit certificate 1",\n', '{"format": "tacit certificate 2",\n')):
         raise Malformed("the first line is not that of a certificate")
-    decoder = json.JSONDecoder(parse_constant=lambda word: (_ for _ in ()).throw(Malformed(f"'{word}' is no number")))
+    decoder = json.JSONDecoder(parse_constant=no_number, object_pairs_hook=once)
+    listed, raw, end = {}, {}, 0
     try:
-        listed, end = decoder.raw_decode(text)
-        if text[end:].strip():
-            raise Malformed("something follows the certificate")
-        raw = {}
-        for key in ("plan", "model"):
-            start = text.index(f'"{key}": {{') + len(key) + 4
-            raw[key], stop = decoder.raw_decode(text, start)
-            if raw[key] != listed.get(key):
-                raise Malformed(f"'{key}' is there twice")
-            raw[key] = text[start:stop] + "\n"
-    except (json.JSONDecodeError, ValueError, RecursionError) as wrong:
+        for key in MEMBERS:
+            begin = re.compile(rf'\s*[{{,]\s*"{key}":\s*').match(text, end)
+            if begin is None:
+                raise Malformed(f"'{key}' is not where it should be")
+            listed[key], end = decoder.raw_decode(text, begin.end())
+            raw[key] = text[begin.end():end] + "\n"
+    except (ValueError, RecursionError) as wrong:
         raise Malformed(f"this is no JSON: {wrong}") from wrong
+    if text[end:].strip() != "}":
+        raise Malformed("something follows the model")
     return listed, raw
 
 
@@ -77,7 +93,7 @@ def read_views(listed, plan, model):
         kinds.append(observer.kind)
         if isinstance(view, dict) and list(view) == ["each_of"]:
             f = view["each_of"]
-            if not isinstance(f, int) or not 0 <= f < len(model.families):
+            if type(f) is not int or not 0 <= f < len(model.families):
                 raise Malformed("a view names a family that is not there")
             family = model.families[f]
             who = f"each of {family.agent_name(0)} .. {family.agent_name(family.members - 1)}"
@@ -302,91 +318,6 @@ class Prices:
 
 # ---- what is claimed ----
 
-def check_cover(plan, model):
-    """Everything that depends on a state carries noise, and systems have as many entries as they say."""
-    graph = model.graph
-    if plan.placement == "states":
-        covered = {(c.family, k) for c in plan.channels for k in (c.first_member, c.first_member + c.members - 1)}
-        for f, family in enumerate(model.families):
-            runs = [c for c in plan.channels if c.family == f]
-            members = range(family.members) if not family.sums else (0, family.members - 1)
-            wanted = {k for kind, *p in model.inputs if kind == "state" and p[0] == f for k in [p[1]]}
-            wanted = set(members) if family.sums else wanted
-            for k in wanted:
-                plan.demand(any(c.has_member(k) for c in runs), f"the states of '{family.name}' are not all released")
-            total = sum(c.members for c in runs)
-            plan.demand(not family.sums or total == family.members, f"the states of '{family.name}' are not all released")
-        for c in plan.channels:
-            plan.demand(c.kind == "states" and c.exponent == plan.state_exponent, f"the step_exponent of {c.name}")
-            plan.demand(c.entries == c.members * model.families[c.family].dim, f"the entries of {c.name}")
-            plan.demand((c.first_row, c.rows, c.every_entry) == (0, 0, False), f"the rows of {c.name}")
-        return covered
-    kinds = ("forms",) if plan.placement == "forms" else ("constraints", "jacobian")
-    plan.demand(all(c.kind in kinds for c in plan.channels), "a system is not of the placement's kind")
-    plan.demand(len(plan.sum_exponents) == len(model.sums), "sum_exponents: not one for each sum")
-    if plan.placement == "forms":
-        used = {i for e in model.rows for i in graph.reads(e)}
-        for i in used:
-            plan.demand(i in plan.row_channel, f"form {i + 1} carries no noise")
-        for c in plan.channels:
-            plan.demand(c.entries == c.rows == 1, f"the entries of {c.name}")
-        return None
-    for j, e in enumerate(model.rows):
-        plan.demand(not graph.reads(e) or j in plan.row_channel, f"constraint {model.row_names[j]} carries no noise")
-    check_slopes(plan, model)
-    return None
-
-
-def check_slopes(plan, model):
-    """Slopes that vary carry noise: those listed, or, where none are, those that follow from the constraints."""
-    graph = model.graph
-    if not plan.slope_channels:
-        for j, e in enumerate(model.rows):
-            for i, d in graph.gradient(e).items():
-                constant = not graph.reads(d)
-                if model.inputs[i][0] == "sum":
-                    f, b = model.sums[model.inputs[i][1]]
-                    terms = model.families[f].graph
-                    constant = constant and all(not terms.reads(s)
-                                                for s in terms.gradient(model.families[f].sums[b][1]).values())
-                plan.demand(constant, f"the slopes of constraint {model.row_names[j]} vary and carry no noise")
-    else:
-        for j, e in enumerate(model.rows):
-            plan.demand(set(graph.gradient(e)) == {i for k, i in model.slopes if k == j},
-                        f"the slopes of constraint {model.row_names[j]} are not those that it has")
-        for family in model.families:
-            for b, (_, e) in enumerate(family.sums):
-                plan.demand(set(family.graph.gradient(e)) == {c for k, c in family.slopes if k == b},
-                            f"the slopes of a sum over '{family.name}' are not those that it has")
-    for c in plan.channels:
-        if c.kind == "constraints":
-            plan.demand(c.entries == c.rows, f"the entries of {c.name}")
-        elif c.every_entry:
-            plan.demand(c.members in (1, model.families[c.family].members), f"the members of {c.name}")
-            plan.demand(c.entries == c.rows * c.members * model.families[c.family].dim, f"the entries of {c.name}")
-        else:
-            plan.demand(c.members == model.families[c.family].members, f"the members of {c.name}")
-            plan.demand(c.rows == 1 and c.entries == varying_entries(model, c), f"the entries of {c.name}")
-
-
-def varying_entries(model, channel):
-    """How many slopes of one constraint and family vary by structure."""
-    f, j, graph = channel.family, channel.first_row, model.graph
-    family = model.families[f]
-    shared, single = set(), set()
-    for (row, i), e in model.slopes.items():
-        kind, *place = model.inputs[i]
-        if row != j:
-            continue
-        if kind == "sum" and model.sums[place[0]][0] == f:
-            for (b, c), s in family.slopes.items():
-                if b == model.sums[place[0]][1] and (graph.reads(e) or family.graph.reads(s)):
-                    shared.add(c)
-        elif kind == "state" and place[0] == f and graph.reads(e):
-            single.add((place[1], place[2]))
-    return len(shared) * family.members + sum(1 for _, c in single if c not in shared)
-
-
 def check_states(plan, model):
     """The lattice of the states: every box holds a point, and no state has more than 53 bits."""
     step = plan.state_step
@@ -589,6 +520,13 @@ def check_promise(plan):
 
 
 def verify(listed, raw, wanted=None):
+    try:
+        return verify_numbers(listed, raw, wanted)
+    except ArithmeticError as wrong:
+        raise Unprovable(f"a number is out of range: {wrong}") from wrong
+
+
+def verify_numbers(listed, raw, wanted):
     model = Model(listed["model"])
     plan = Plan(listed["plan"], model)
     check_hashes(listed, raw, wanted)

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -468,6 +469,100 @@ class Changed(Folder):
             put(changed, path, new)
             with self.subTest(path=path, new=new):
                 self.assertIsNotNone(verdict(write(changed, honest=True), self.folder))
+
+
+# ---- certificates that somebody forged ----
+
+CUBE = """agents a[i in 1..4] {{ state x[2] in [0, 1]; private minimize sumsq(x) }}
+constraint c: {row} <= 2
+dual radius 10
+privacy {{ mechanism laplace; epsilon 1; adjacency one 1 }}
+schedule {{ rounds 10 }}
+"""
+
+
+def runs(plan, place, starts, members=1):
+    """The system at a place, and none of those behind it, once for each start, with that many members; addresses fit."""
+    systems = plan["systems"]
+    one = systems[place]
+    each = one["entries"] // one["members"] * members
+    systems[place:] = [{**one, "first_member": k, "members": members, "entries": each} for k in starts]
+    at_entry = 0
+    for system in systems:
+        system["first_entry"] = at_entry
+        at_entry += system["entries"]
+    plan["entries"] = at_entry
+
+
+def rehashed(text):
+    """With hashes that fit a text that was changed."""
+    plan, model = (text.rindex(f'"{key}": {{') + len(key) + 4 for key in ("plan", "model"))
+    parts = {"hash": text[plan:text.rindex("}", 0, model - 9) + 1], "model_hash": text[model:text.rindex("}")].rstrip()}
+    for name, part in parts.items():
+        text = re.sub(f'"{name}": "[0-9a-f]*"', f'"{name}": "{hashlib.sha256((part + chr(10)).encode()).hexdigest()}"', text, count=1)
+    return text
+
+
+@of_the_verifier
+class Forged(Folder):
+    """All hashes fit, and all numbers that follow from others."""
+
+    def cube(self, row, *options):
+        path = self.folder / "cube.tacit"
+        path.write_text(CUBE.format(row=row))
+        text, why = self.certify(path, *options)
+        self.assertIsNotNone(text, why)
+        return json.loads(text)
+
+    def refused(self, listed, words):
+        self.assertRegex(verdict(write(listed, honest=True), self.folder) or "yes", words)
+
+    def test_each_member_has_noise_once(self):
+        states = self.cube("sum(a: x[1])", "--placement", "states")
+        slopes = self.cube("sum(a: x[1])^2 + sum(a: x[2]^2)", "--method", "published", "--placement", "outputs")
+        place = next(n for n, s in enumerate(slopes["plan"]["systems"]) if s["kind"] == "jacobian")
+        every = self.cube("sum(a: x[1])^2 + sum(a: x[2]^2)", "--calibration", "published", "--adjacency", "ensemble:1")
+        self.assertTrue(every["plan"]["systems"][1]["every_entry"])
+        for listed, at_place in ((states, 0), (slopes, place), (every, 1)):
+            for starts, members, right in (((0, 0, 0, 3), 1, False), ((0, 1, 3), 1, False), ((0, 1, 1, 2, 3), 1, False),
+                                           ((1, 2, 3), 1, False), ((0, 1, 2), 2, False), ((0, 1, 2), 1, False), ((0,), 1, False),
+                                           ((0, 0), 4, False), ((0,), 4, True), ((0, 1, 2, 3), 1, listed is not slopes)):
+                forged = copy.deepcopy(listed)
+                runs(forged["plan"], at_place, starts, members)
+                self.refused(forged, "^yes" if right else "not all released|members|no noise")
+
+    def test_functions_are_bounded_in_their_domain_alone(self):
+        """hump and pair are at most 1/4 where their operands are shares; so are softmax's, and no others'."""
+        for node, right in ((["hump", 0], True), (["hump", 1], False), (["pair", 0, 0], False), (["pair", 0, 4], False),
+                            (["pair", 3, 4], True), (["pair", 3, 3], False)):
+            listed = self.cube("sum(a: 0.25 * x[1])", "--placement", "forms")
+            family = listed["model"]["families"][0]
+            family["upper"][1] = 100
+            family["nodes"] = [["state", 0], ["state", 1], ["number", 0.001], ["softmax", [0, 1], 0], ["softmax", [0, 1], 1], node,
+                               ["mul", 2, 5]]
+            family["sums"] = [[family["sums"][0][0], 6]]
+            self.refused(listed, "^yes" if right else "^no: .*(lattice of sum 0|pair)")
+
+    def test_every_text_says_one_thing(self):
+        whole, _ = self.certify(SOURCE / "examples/num.tacit", "--adjacency", "one:0.1")
+        self.assertIsNone(verdict(rehashed(whole), self.folder))
+        plan, twice = json.loads(whole)["plan"], '"first_entry": 0,'
+        self.assertIn(twice, whole)
+        agent = self.cube("sum(a: x[1])", "--adjacency", "agent")
+        texts = [whole.replace(twice, twice + twice), whole.replace('"indexed": true,', '"indexed": false, "indexed": true,'),
+                 whole.replace('"views": [', '"views": [], "views": ['), whole.replace('"adjacency": 0.1', f'"adjacency": 1{"0" * 400}'),
+                 whole.replace('"scale": ', '"scale": 1e999, "was": '),
+                 whole.replace('{"sum": 0}', '{"sum": false}'), whole.replace('{"sum": 0}', '{"sum": [0]}'),
+                 whole.replace('"plan": {', '"also": 0, "plan": {')]
+        for text in texts:
+            self.assertNotIn(text, (whole, ""))
+            self.assertRegex(verdict(rehashed(text), self.folder) or "yes", "^no certificate", text[:300])
+        for listed, units in ((json.loads(whole), ("one: 0.1", "one:0.1\n", "one:0.1_0", "ensemble:0.1:", "data:0.1", "one")),
+                              (agent, ("agent:", "agent:x", "data:5"))):
+            for unit in units:
+                listed["plan"]["unit"] = unit
+                self.refused(listed, "^no")
+        self.assertEqual(plan["unit"], "one:0.1")
 
 
 if __name__ == "__main__":
