@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 static const char *words_of(tc_serve_phase phase) {
     static const char *const words[] = {[TC_PHASE_ENROLLING] = "waiting for agents",
@@ -285,7 +286,14 @@ static tc_logbook *library_log;
 
 static void on_library_word(int severity, const char *text) {
     if (severity >= EVENT_LOG_WARN)
-        TC_LOG(library_log, TC_EVENT_NOTE, tc_log_why(text));
+        TC_LOG(library_log, severity == EVENT_LOG_ERR ? TC_EVENT_FAILED : TC_EVENT_NOTE, tc_log_why(text));
+}
+
+/* Where libevent lacks a descriptor, it would end the process with 1, as if the run could not go on. */
+static void on_library_end(int code) {
+    (void)code;
+    tc_log_flush(library_log, 1);
+    _exit(tc_status_exit_code(TC_CANNOT_READ));
 }
 
 /* After a restore: asks the agents what they have seen, before the cloud half is made. */
@@ -402,6 +410,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its size limit then fails to write, with a message */
     library_log = settings->log;
     event_set_log_callback(on_library_word);
+    event_set_fatal_callback(on_library_end);
     s->told_at = tc_serve_now();
     tc_server_fill_figures(s);
     tc_status status = tc_server_start(s);
@@ -422,5 +431,6 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     if (s->journal != NULL && (status == TC_OK || !tc_journal_is_broken(s->journal))) /* else why is said already */
         tc_server_give_lease_up(s);
     event_set_log_callback(NULL);
+    event_set_fatal_callback(NULL);
     return status != TC_OK ? status : traced;
 }

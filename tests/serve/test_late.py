@@ -82,6 +82,12 @@ class Waiting(Case):
             p.start_agents(["a1", "a3"], trace=False)
             town.same_bits(self, p, p.finish())
 
+    def test_at_most_twenty_are_named(self):
+        with Parties(town.problem(23), options=town.options(3), tls=False) as p:
+            p.start_cloud("--log", "json", "--deadline", "0.2", trace=False)
+            line = town.await_event(p.cloud, "waiting", missing=23)
+            self.assertEqual(line["agents"], ", ".join(f"a{i}" for i in range(1, 21)) + " and 3 more")
+
     def test_sigterm_while_a_round_waits_and_the_run_goes_on_later(self):
         """Nothing of the round was released; agents hear that the cloud stops, and come back."""
         p = self.start("--deadline", 0.2)

@@ -9,6 +9,8 @@
 
 /* ---- names and late agents ---- */
 
+enum { MOST_NAMED = 20 }; /* a line of the log stays one that people read */
+
 static bool is_named(const tc_rounds *r, const tc_seat *seat, tc_naming naming) {
     switch (naming) {
     case TC_NAME_MISSING:
@@ -24,19 +26,20 @@ static bool is_named(const tc_rounds *r, const tc_seat *seat, tc_naming naming) 
 }
 
 const char *tc_rounds_names(tc_rounds *r, tc_naming naming) {
-    size_t length = 0, left = 0;
+    size_t length = 0, named = 0, left = 0;
     r->names[0] = '\0';
     for (size_t i = 0; i < r->enrolment->seat_count; i++) {
         const tc_seat *seat = &r->enrolment->seats[i];
         if (!is_named(r, seat, naming))
             continue;
         size_t more = strlen(seat->name) + 2;
-        if (left > 0 || length + more + 32 > sizeof r->names) {
+        if (left > 0 || named == MOST_NAMED || length + more + 32 > sizeof r->names) {
             left++;
             continue;
         }
         int wrote = snprintf(r->names + length, sizeof r->names - length, "%s%s", length > 0 ? ", " : "", seat->name);
         length += wrote > 0 ? (size_t)wrote : 0;
+        named++;
     }
     if (left > 0)
         (void)snprintf(r->names + length, sizeof r->names - length, " and %zu more", left);
