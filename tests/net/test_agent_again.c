@@ -426,8 +426,83 @@ static void a_flood_of_key_updates_ends_the_connection(void **state) {
     fake_end(&f);
 }
 
+/* Twice it comes back, not before its time; the third time it is over. */
+static void who_is_replaced_comes_back_twice(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 1);
+    f.settings.replaced_milliseconds = 1000000;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    for (unsigned time = 1; time <= 3; time++) {
+        fake_enrolled(&f, 0, 1);
+        fake_expect_state(&f, 0, 1);
+        fake_refuse(&f, 0, TC_REFUSED_REPLACED);
+        fake_refuse(&f, 0, TC_REFUSED_SLOT); /* of what it sent before it knew */
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) != TC_AGENT_RUNNING)
+        assert_int_equal(tc_agent_oddities(f.agent), time < 3 ? time : 2);
+        if (time == 3)
+            break;
+        assert_int_equal(tc_agent_how(f.agent), TC_AGENT_PAUSING);
+        assert_true(tc_agent_wants(f.agent).milliseconds > 900000);
+        f.agent->deadline = f.agent->slots[0].again_at = tc_agent_clock();
+        fake_hang_up(&f);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+    }
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_REFUSED);
+    assert_non_null(strstr(tc_agent_message(f.agent), "for the third time"));
+    fake_end(&f);
+}
+
+/* The others of a gateway go on meanwhile, on the same connection. */
+static void of_a_gateway_the_one_that_is_replaced_waits_alone(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 2);
+    f.settings.replaced_milliseconds = 1000000;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    for (uint32_t slot = 0; slot < 2; slot++)
+        (void)fake_expect_enrol(&f, slot, 0);
+    for (uint32_t slot = 0; slot < 2; slot++) {
+        fake_enrolled(&f, slot, 1);
+        fake_expect_state(&f, slot, 1);
+    }
+    fake_refuse(&f, 1, TC_REFUSED_REPLACED);
+    FAKE_UNTIL(&f, tc_agent_oddities(f.agent) == 1)
+    fake_answer(&f, 0, 1);
+    fake_expect_state(&f, 0, 2);
+    int left = tc_agent_wants(f.agent).milliseconds;
+    assert_true(left > 900000 && left <= 1000000);
+    f.agent->again_at = f.agent->slots[1].again_at = tc_agent_clock();
+    (void)fake_expect_enrol(&f, 1, 0);
+    assert_int_equal(f.agent->again_at, 0);
+    fake_end(&f);
+}
+
+static void who_pauses_connects_at_once_with_new_keys(void **state) {
+    (void)state;
+    char why[TC_AGENT_WHY];
+    fake f;
+    fake_begin(&f, true, 1);
+    f.settings.least_pause = f.settings.most_pause = 1000000;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    fake_hang_up(&f);
+    FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+    assert_true(tc_agent_renew(f.agent, why));
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_replaced_comes_back_twice),
+        cmocka_unit_test(of_a_gateway_the_one_that_is_replaced_waits_alone),
+        cmocka_unit_test(who_pauses_connects_at_once_with_new_keys),
         cmocka_unit_test(who_opens_a_connection_says_hello_at_once_whenever_it_opens),
         cmocka_unit_test(who_has_a_certificate_of_tomorrow_tries_again_until_it_holds),
         cmocka_unit_test(a_cloud_with_a_certificate_of_tomorrow_is_tried_again),

@@ -67,10 +67,11 @@ class Dist(unittest.TestCase):
             self.assertRegex(settings["MemoryMax"], r"^\d+G$")
 
     def test_a_reload_asks_whether_the_keys_are_good_before_it_asks_the_cloud(self):
-        reload = [value for _, key, value in unit("serve") if key == "ExecReload"]
-        self.assertEqual(len(reload), 2)
-        self.assertRegex(reload[0], r"/tacit keys check \$\{TACIT_KEYS\}$")
-        self.assertTrue(reload[1].endswith("kill -HUP $MAINPID"))
+        for party in ("serve", "agent"):
+            reload = [value for _, key, value in unit(party) if key == "ExecReload"]
+            self.assertEqual(len(reload), 2)
+            self.assertRegex(reload[0], r"/tacit keys check \$\{TACIT_KEYS\}$")
+            self.assertTrue(reload[1].endswith("kill -HUP $MAINPID"))
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd to ask")
     def test_units_are_what_systemd_understands(self):

@@ -12,9 +12,10 @@ import subprocess
 import time
 import unittest
 
+import recorders
 import town
 import wire
-from parties import PATIENCE, TACIT, Parties
+from parties import PATIENCE, TACIT, Parties, Process
 
 LONG = os.environ.get("TACIT_LONG") == "1"
 SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python 3.11 does not name everywhere
@@ -125,6 +126,28 @@ class Moments(unittest.TestCase):
             passed = time.monotonic() - began
             self.assertLessEqual(len(town.events(p.cloud, "reloaded")), passed + 2)
 
+    def test_an_agent_takes_up_its_new_keys_on_sighup(self):
+        """And keeps its connection where they cannot be used."""
+        with Parties(town.problem(2), options=town.options(5)) as p:
+            p.start_cloud("--log", "json", seed=town.SEED, trace=False)
+            agent, keys = p.start_agent("a1", trace=False), p.key_folders["a1"] / "identity.pem"
+            town.await_event(p.cloud, "enrolled")
+            good = keys.read_text()
+            keys.write_text("no key")
+            agent.signal(signal.SIGHUP)
+            Parties.wait_for(lambda: "the new keys cannot be used, and the old ones stay in use: " in agent.err,
+                             what="a word of the keys")
+            self.assertEqual(town.events(p.cloud, "left"), [])
+            keys.write_text(good)
+            p.tacit("keys", "renew", p.keys, "a1", "--all")
+            self.assertNotEqual(keys.read_text(), good)
+            for _ in range(50):
+                agent.signal(signal.SIGHUP)
+            town.await_event(p.cloud, "enrolled", more_than=1)
+            town.await_event(p.cloud, "left")
+            p.start_agent("a2", trace=False)
+            town.same_bits(self, p, p.finish())
+
     def test_sighup_in_the_start_ends_nothing(self):
         with Parties(town.problem(2), options=town.options(5)) as p:
             for pause in (0.02, 0.05, 0.1, 0.2):
@@ -135,6 +158,31 @@ class Moments(unittest.TestCase):
                     time.sleep(0.05)
                     self.assertTrue(cloud.is_running(), cloud.err)
                 self.assertIn(cloud.stop(), (0, -signal.SIGTERM))
+
+
+class Limits(unittest.TestCase):
+    def test_few_descriptors_are_exit_3_and_a_message(self):
+        """With fewer than four no program of this system starts."""
+        with Parties(town.problem(1), options=town.options(5)) as p:
+            ends, limited = {"cloud": set(), "agent": set()}, p.folder / "limited"
+            limited.touch(0o700)
+            commands = {
+                "cloud": ["serve", p.parts / "cloud.tacit", *p.options, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                          "--keys", p.keys / "cloud", "--state"],
+                "agent": ["agent", p.names["a1"], "--cloud", "127.0.0.1:9", "--keys", p.key_folders["a1"], "--state"]}
+            for most in range(4, 16):
+                limited.write_text(f'#!/bin/sh\nulimit -n {most}\nexec "{os.path.abspath(TACIT)}" "$@"\n')
+                for name, command in commands.items():
+                    party = Process(f"{name}.{most}", p.folder, [limited, *command, p.folder / f"{name}.{most}"])
+                    p.others.append(party)
+                    Parties.wait_for(lambda: not party.is_running() or "listening" in party.err or "trying again" in party.err,
+                                     what=f"an end or a start with {most} descriptors")
+                    code = party.stop()
+                    self.assertIn(code, (0, 3), f"{name}, {most} descriptors: {party.err}")
+                    self.assertTrue(code == 0 or "Too many open files" in party.err or "cannot be opened" in party.err,
+                                    party.err)
+                    ends[name].add(code)
+            self.assertEqual(ends, {"cloud": {0, 3}, "agent": {0, 3}})
 
 
 class Reasons(unittest.TestCase):

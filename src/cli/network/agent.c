@@ -19,7 +19,8 @@ static const tc_option options[] = {
               .type = TC_OPTION_STRING,
               .argument = "DIR",
               .text = "The agent's own folder of keys, made by tacit keys: a certificate that names every agent "
-                      "here, and the authority's. It is read again for each connection, so a renewed one is used."},
+                      "here, and the authority's. It is read again for each connection and on SIGHUP, so a renewed one "
+                      "is used."},
     [STATE] = {.name = "state",
                .required = true,
                .type = TC_OPTION_STRING,
@@ -212,7 +213,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     const tc_option_value *values = arguments->values;
     tc_agent_tracer t = {0};
     tc_agent *agent = NULL;
-    struct sigaction before[2];
+    struct sigaction before[TC_AGENT_SIGNALS];
     tc_status status = check(cli, arguments);
     if (status != TC_OK)
         return status;
@@ -270,7 +271,7 @@ const tc_command tc_command_agent = {
              "addresses, all are tried before each pause, and a machine that does not answer costs 4 seconds. A state "
              "is in its file before it is sent, so the same command continues where an agent died. SIGTERM and Ctrl-C "
              "end it cleanly "
-             "at any time. The process leaves no core file.\n\n"
+             "at any time; SIGHUP lets it read its keys again and connect anew. The process leaves no core file.\n\n"
              "An agent gives no state to a cloud that has seen less of the run than the agent: one that was restored "
              "from a back-up, or copied. It says so and tries the next address; it ends if the clouds at all "
              "addresses are like that. docs/operations.md says what the cloud's operator can do.\n\n"

@@ -11,17 +11,18 @@
 
 static int alarm_pipe[2] = {-1, -1}; /* written by the signal handler */
 
+static const int signals[TC_AGENT_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+static const char HANGUP = 'h';
+
 static void on_signal(int number) {
     int error = errno;
-    (void)number;
-    ssize_t written = write(alarm_pipe[1], "", 1);
+    ssize_t written = write(alarm_pipe[1], number == SIGHUP ? &HANGUP : "", 1);
     (void)written;
     errno = error;
 }
 
-bool tc_agent_signals_begin(struct sigaction before[2]) {
+bool tc_agent_signals_begin(struct sigaction before[TC_AGENT_SIGNALS]) {
     struct sigaction action = {.sa_handler = on_signal};
-    action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART); /* poll still returns */
     (void)sigemptyset(&action.sa_mask);
     if (pipe(alarm_pipe) != 0)
         return false;
@@ -30,14 +31,16 @@ bool tc_agent_signals_begin(struct sigaction before[2]) {
         (void)fcntl(alarm_pipe[i], F_SETFL, flags | O_NONBLOCK);
         (void)fcntl(alarm_pipe[i], F_SETFD, FD_CLOEXEC);
     }
-    (void)sigaction(SIGTERM, &action, &before[0]);
-    (void)sigaction(SIGINT, &action, &before[1]);
+    for (size_t i = 0; i < TC_AGENT_SIGNALS; i++) {
+        action.sa_flags = (int)((unsigned)SA_RESTART | (signals[i] == SIGHUP ? 0U : (unsigned)SA_RESETHAND));
+        (void)sigaction(signals[i], &action, &before[i]); /* poll still returns */
+    }
     return true;
 }
 
-void tc_agent_signals_end(const struct sigaction before[2]) {
-    (void)sigaction(SIGTERM, &before[0], NULL);
-    (void)sigaction(SIGINT, &before[1], NULL);
+void tc_agent_signals_end(const struct sigaction before[TC_AGENT_SIGNALS]) {
+    for (size_t i = 0; i < TC_AGENT_SIGNALS; i++)
+        (void)sigaction(signals[i], &before[i], NULL);
     tc_agent_signals_stay();
 }
 
@@ -107,6 +110,7 @@ static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
 typedef struct oddities {
     struct told {
         bool beginning, box;
+        unsigned replaced;
     } * told;
     size_t count, seen;
 } oddities;
@@ -132,6 +136,15 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
         if (view.first_round > 1 && !o->told[i].beginning) {
             o->told[i].beginning = true;
             tell_beginning(cli, &view);
+        }
+        if (view.replaced > o->told[i].replaced && view.replaced < TC_AGENT_MOST_REPLACED) {
+            o->told[i].replaced = view.replaced;
+            tc_buffer_printf(
+                &cli->messages,
+                "tacit agent: %s: a newer connection with its certificate speaks for it; trying again in a "
+                "minute (after the third time it ends). If no second process of yours has its keys, "
+                "somebody else has them: ask the cloud's operator\n",
+                view.name);
         }
         if (view.clamped > 0 && !o->told[i].box) {
             o->told[i].box = true;
@@ -159,11 +172,48 @@ static int look_alive(double seconds, double *next, int milliseconds) {
     return milliseconds >= 0 && milliseconds < most ? milliseconds : most;
 }
 
+/* What signals have said since the last look. Several hang-ups within a second count as one, at the end of that second,
+ * as in the cloud. */
+typedef struct alarms {
+    bool is_hung_up, must_end;
+    double renewed_at;
+} alarms;
+
+static void listen_to_alarms(alarms *a) {
+    char said;
+    while (read(alarm_pipe[0], &said, 1) == 1) {
+        a->is_hung_up = a->is_hung_up || said == HANGUP;
+        a->must_end = a->must_end || said != HANGUP;
+    }
+}
+
+/* Returns how long to wait at most. */
+static int renew(tc_cli *cli, tc_agent *agent, alarms *a, bool quiet, int milliseconds) {
+    char why[TC_AGENT_WHY];
+    double now = tc_serve_now(), wait = a->renewed_at > 0 ? a->renewed_at + 1 - now : 0;
+    if (!a->is_hung_up)
+        return milliseconds;
+    if (wait > 0)
+        return milliseconds >= 0 && milliseconds < 1e3 * wait ? milliseconds : (int)(1e3 * wait) + 1;
+    *a = (alarms){.renewed_at = now};
+    tc_notify_reloading();
+    bool is_good = tc_agent_renew(agent, why);
+    if (!is_good)
+        tc_buffer_printf(&cli->messages, "tacit agent: the new keys cannot be used, and the old ones stay in use: %s\n",
+                         why);
+    else if (!quiet)
+        tc_buffer_puts(&cli->messages, "tacit agent: the keys were read again; connecting anew with them\n");
+    tc_cli_flush(cli);
+    tc_notify_ready(is_good ? NULL : "the new keys cannot be used, and the old ones stay in use");
+    return 0;
+}
+
 bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
     told_pause *pauses = TC_NEW(cli->arena, told_pause, TC_MOST_ADDRESSES);
     double watchdog = tc_notify_watchdog_seconds(), alive_at = 0;
     losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
     oddities o = {.told = TC_NEW(cli->arena, struct told, count), .count = count};
+    alarms a = {0};
     while (!tc_agent_is_over(tc_agent_advance(agent))) {
         tell_losses(cli, agent, &l);
         tell_oddities(cli, agent, &o);
@@ -174,8 +224,10 @@ bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
         struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
                                     {.fd = tc_agent_descriptor(agent),
                                      .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
-        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, look_alive(watchdog, &alive_at, wish.milliseconds));
-        if (ready > 0 && watched[0].revents != 0)
+        int wait = look_alive(watchdog, &alive_at, renew(cli, agent, &a, quiet, wish.milliseconds));
+        if (poll(watched, watched[1].fd >= 0 ? 2 : 1, wait) > 0 && watched[0].revents != 0)
+            listen_to_alarms(&a);
+        if (a.must_end)
             return true;
     }
     tell_oddities(cli, agent, &o);

@@ -87,9 +87,12 @@ tc_status tc_agent_output_write(tc_arena *arena, const tc_agent_output *output, 
 
 /* ---- agent: its loop ---- */
 
-/* From now on the first SIGTERM or SIGINT ends the loop, the second the program. False: no pipe, errno says why. */
-bool tc_agent_signals_begin(struct sigaction before[2]) TC_MUST_USE;
-void tc_agent_signals_end(const struct sigaction before[2]);
+enum { TC_AGENT_SIGNALS = 3 };
+
+/* From now on the first SIGTERM or SIGINT ends the loop, the second the program, and SIGHUP lets it read its keys
+ * again. False: no pipe, errno says why. */
+bool tc_agent_signals_begin(struct sigaction before[TC_AGENT_SIGNALS]) TC_MUST_USE;
+void tc_agent_signals_end(const struct sigaction before[TC_AGENT_SIGNALS]);
 /* Instead of tc_agent_signals_end when the program ends soon: a first signal does not cut short the last lines. */
 void tc_agent_signals_stay(void);
 

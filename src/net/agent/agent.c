@@ -14,6 +14,7 @@ enum {
     MOST_PAUSE = 30000,
     OPEN_MILLISECONDS = 10000,
     SETTLED_MILLISECONDS = 1000,
+    REPLACED_MILLISECONDS = 60000,
     TURN = 32 /* reads in one call */,
     MOST_AT_ONCE = 1 << 16
 };
@@ -176,6 +177,8 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
         agent->settings.open_milliseconds = OPEN_MILLISECONDS;
     if (agent->settings.settled_milliseconds == 0)
         agent->settings.settled_milliseconds = SETTLED_MILLISECONDS;
+    if (agent->settings.replaced_milliseconds == 0)
+        agent->settings.replaced_milliseconds = REPLACED_MILLISECONDS;
     tc_agent_link_settings link = {
         .cloud = settings->cloud, .keys = settings->keys, .open_milliseconds = settings->open_milliseconds};
     size_t largest;
@@ -198,7 +201,7 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
 
 static void forget_connection(tc_agent *agent) {
     agent->said_hello = agent->is_welcome = agent->may_go_on = agent->has_answered = agent->is_stale = false;
-    agent->deadline = agent->enrolled_at = 0;
+    agent->deadline = agent->enrolled_at = agent->again_at = 0;
     for (size_t i = 0; i < agent->settings.count; i++)
         agent->slots[i].is_enrolled = agent->slots[i].is_stale = false;
 }
@@ -278,6 +281,8 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) {
     (void)snprintf(agent->message, sizeof agent->message, "%s", text);
     agent->how = TC_AGENT_PAUSING;
     agent->deadline = tc_agent_clock() + pause;
+    uint64_t again = tc_agent_next_enrol(agent);
+    agent->deadline = again > agent->deadline ? again : agent->deadline;
 }
 
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...) {
@@ -341,12 +346,33 @@ static void look_for_end(tc_agent *agent) {
 
 /* ---- Going on ---- */
 
+uint64_t tc_agent_next_enrol(const tc_agent *agent) {
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < agent->settings.count; i++)
+        if (!tc_agent_is_over(agent->slots[i].how) && agent->slots[i].again_at < next)
+            next = agent->slots[i].again_at;
+    return next == UINT64_MAX ? 0 : next;
+}
+
 static void begin(tc_agent *agent) {
     agent->how = TC_AGENT_CONNECTING;
     (void)snprintf(agent->message, sizeof agent->message, "connecting to %s",
                    tc_agent_link_cloud(agent->link, agent->cloud));
     forget_connection(agent);
     tc_agent_link_begin(agent->link, agent->cloud);
+}
+
+bool tc_agent_renew(tc_agent *agent, char why[TC_AGENT_WHY]) {
+    if (tc_agent_is_over(agent->how))
+        return true;
+    if (!tc_agent_link_renew(agent->link, why))
+        return false;
+    for (size_t i = 0; i < agent->settings.count; i++)
+        agent->slots[i].again_at = 0;
+    agent->tries = 0;
+    tc_agent_link_end(agent->link, "closed, to use new keys");
+    begin(agent);
+    return true;
 }
 
 static bool is_running(const tc_agent *agent) {
@@ -392,6 +418,8 @@ tc_agent_condition tc_agent_advance(tc_agent *agent) {
         tc_agent_say_hello(agent);
     if (is_open(agent))
         hear_all(agent);
+    if (is_open(agent) && agent->again_at != 0 && tc_agent_clock() >= agent->again_at)
+        tc_agent_say_enrol(agent, true);
     if (is_running(agent) && is_open(agent)) /* a connection opens above alone, where hello is said */
         tc_agent_link_advance(agent->link);
     if (tc_agent_is_over(agent->how))
@@ -415,6 +443,8 @@ static int until(uint64_t deadline) {
     return deadline <= now ? 0 : deadline - now > 1000000 ? 1000000 : (int)(deadline - now);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; } /* 0: never */
+
 tc_agent_wish tc_agent_wants(const tc_agent *agent) {
     tc_agent_wish wish = {.milliseconds = -1};
     if (tc_agent_is_over(agent->how))
@@ -426,9 +456,7 @@ tc_agent_wish tc_agent_wants(const tc_agent *agent) {
     tc_agent_link_wants wants = tc_agent_link_wish(agent->link);
     wish.read = wants.read;
     wish.write = wants.write;
-    uint64_t deadline = wants.deadline == 0 || (agent->deadline != 0 && agent->deadline < wants.deadline)
-                            ? agent->deadline
-                            : wants.deadline;
+    uint64_t deadline = earlier(earlier(agent->deadline, wants.deadline), agent->again_at);
     if (wants.now || agent->may_go_on || tc_agent_link_is(agent->link) == TC_AGENT_LINK_OFF)
         wish.milliseconds = 0;
     else if (deadline != 0)
@@ -465,6 +493,7 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .path = tc_state_file_path(slot->file),
                            .run = slot->run[0] == 0 ? NULL : slot->run,
                            .was_over = slot->was_over,
+                           .replaced = slot->replaced,
                            .certain = record->method == TC_WIRE_CERTAIN && slot->how == TC_AGENT_DONE &&
                                       record->answered == record->rounds && !tc_agent_lacks_rounds(slot),
                            .first_round = record->unknown + 1};

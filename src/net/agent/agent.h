@@ -127,6 +127,7 @@ typedef struct tc_agent_settings { /* texts and arrays stay the caller's and mus
     unsigned least_pause, most_pause; /* milliseconds; 0: 200 and 30,000 */
     unsigned open_milliseconds;       /* for connecting, the handshake and the welcome each; 0: 10,000 */
     unsigned settled_milliseconds;    /* a connection that lasts this long after enrolment resets the pause; 0: 1,000 */
+    unsigned replaced_milliseconds;   /* how long an agent that was replaced stays away; 0: 60,000 */
     /* Called with every x(round), x(1) and the last included, before it is saved. After a crash the last one may come
      * twice with the same numbers. May be NULL. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
@@ -141,6 +142,9 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
 
 /* Does what can be done now. Waits only for the disk, the agents' own steps and the resolver (link.h). */
 tc_agent_condition tc_agent_advance(tc_agent *agent);
+/* Reads the keys again, and connects anew with them at once. False: why they cannot be used; nothing has changed. */
+enum { TC_AGENT_WHY = 240 };
+bool tc_agent_renew(tc_agent *agent, char why[TC_AGENT_WHY]) TC_MUST_USE;
 /* Tells the cloud that it leaves, if that can be sent at once, and closes. */
 void tc_agent_leave(tc_agent *agent);
 
@@ -166,9 +170,11 @@ tc_agent_attempt tc_agent_last_attempt(const tc_agent *agent);
 /* Agents that ended without finishing; never decreases. */
 size_t tc_agent_lost(const tc_agent *agent);
 
-/* How often the owner should be warned: an agent began without its state file, or its state was moved into the public
- * box for the first time. Never decreases. */
+/* How often the owner should be warned: an agent began without its state file, its state was moved into the public box
+ * for the first time, or a newer connection took over and the agent will try again. Never decreases. */
 size_t tc_agent_oddities(const tc_agent *agent);
+
+enum { TC_AGENT_MOST_REPLACED = 3 }; /* the take-over that ends an agent */
 
 typedef struct tc_agent_view { /* of one agent; valid until the next call */
     const char *name;
@@ -182,6 +188,7 @@ typedef struct tc_agent_view { /* of one agent; valid until the next call */
     uint64_t clamped, held;    /* rounds of this process that the cloud flagged so */
     const char *path;          /* of its state file */
     const char *run;           /* 32 hexadecimal digits; NULL: not known yet */
+    unsigned replaced;         /* how often a newer connection took over from this process */
     bool was_over;             /* the run was over before this process began */
     bool certain;              /* --feasible always: the result is the moved average of all rounds */
     /* 1, or the round in which this agent began after its state file was lost; the result is of rounds from there on.

@@ -45,10 +45,21 @@ static void enrol_one(tc_agent *agent, const tc_agent_slot *slot) {
         tc_enrol_encode(&enrol, bytes);
 }
 
-static void say_enrol(tc_agent *agent) {
-    for (size_t i = 0; i < agent->settings.count && agent->is_welcome; i++)
-        if (!tc_agent_is_over(agent->slots[i].how))
-            enrol_one(agent, &agent->slots[i]);
+void tc_agent_say_enrol(tc_agent *agent, bool late) {
+    uint64_t now = tc_agent_clock();
+    agent->again_at = 0;
+    for (size_t i = 0; i < agent->settings.count && agent->is_welcome; i++) {
+        tc_agent_slot *slot = &agent->slots[i];
+        if (tc_agent_is_over(slot->how) || slot->is_enrolled)
+            continue;
+        if (slot->again_at > now) {
+            if (agent->again_at == 0 || slot->again_at < agent->again_at)
+                agent->again_at = slot->again_at;
+        } else if (!late || slot->again_at != 0) {
+            slot->again_at = 0;
+            enrol_one(agent, slot);
+        }
+    }
 }
 
 void tc_agent_say_leave(tc_agent *agent, uint32_t slot) {
@@ -194,7 +205,7 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
         return;
     agent->how = TC_AGENT_RUNNING;
     (void)snprintf(agent->message, sizeof agent->message, "waiting for the cloud's answer");
-    say_enrol(agent);
+    tc_agent_say_enrol(agent, false);
 }
 
 /* ---- enrolled ---- */
@@ -499,7 +510,9 @@ static const char *advice(const tc_agent *agent, unsigned code, char *text, size
     case TC_REFUSED_IDENTITY:
         return tell_holder(agent, text, size);
     case TC_REFUSED_REPLACED:
-        return "; an agent runs once at a time";
+        return ", for the third time: an agent runs once at a time. If no second process of yours has its keys, "
+               "somebody "
+               "else has them";
     case TC_REFUSED_SLATER:
         return "; the run waits for it: correct its set and start it again, or tell the operator that the point does "
                "not suit it";
@@ -527,12 +540,33 @@ static bool lacks_move_alone(const tc_agent_slot *slot) {
            !tc_agent_lacks_rounds(slot) && slot->is_current;
 }
 
+/* Somebody else has its keys, or the owner has started it twice. Neither may take the place of the other for good: it
+ * tries again, so that whoever held the place for a moment only does not stop the run. */
+static void stand_back(tc_agent *agent, tc_agent_slot *slot) {
+    bool is_alone = true;
+    slot->is_enrolled = false;
+    slot->again_at = tc_agent_clock() + agent->settings.replaced_milliseconds;
+    agent->oddities++;
+    for (size_t i = 0; i < agent->settings.count; i++)
+        is_alone = is_alone && !agent->slots[i].is_enrolled;
+    if (is_alone)
+        tc_agent_pause(agent, "the cloud refused agent %s: %s", slot->steps.name, tc_refusal_text(TC_REFUSED_REPLACED));
+    else if (agent->again_at == 0)
+        agent->again_at = slot->again_at;
+}
+
 static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *refusal) {
     const char *text = tc_refusal_text(refusal->code);
     char more[TC_AGENT_HOLDER + 80];
     bool is_final = !tc_refusal_may_retry(refusal->code);
     if (refusal->code == TC_REFUSED_REPLACED && !slot->is_enrolled)
         is_final = false; /* the other connection may be this agent's own, just lost */
+    else if (refusal->code == TC_REFUSED_REPLACED && ++slot->replaced < TC_AGENT_MOST_REPLACED) {
+        stand_back(agent, slot);
+        return;
+    }
+    if (refusal->code == TC_REFUSED_SLOT && slot->again_at != 0)
+        return; /* of a state that was on its way when the other connection took over */
     if (refusal->code == TC_REFUSED_OVER && slot->is_enrolled && lacks_move_alone(slot))
         return; /* END follows, and says how it ended */
     if (refusal->code == TC_REFUSED_OVER && tc_agent_has_all(agent, slot)) {

@@ -33,18 +33,23 @@ static tc_status read_keys(tc_arena *arena, tc_agent_link *link, tc_buffer *mess
 
 /* Each connection reads the keys again, so that it uses a renewed certificate. If they cannot be read any more (the
  * process dropped its rights), it uses the old ones. */
-static void renew_keys(tc_agent_link *link) {
-    tc_arena *arena = tc_arena_new(0);
+bool tc_agent_link_renew(tc_agent_link *link, char why[TC_AGENT_WHY]) {
+    tc_arena *arena = link->settings.keys == NULL ? NULL : tc_arena_new(0);
+    (void)snprintf(why, TC_AGENT_WHY, "memory is out");
     if (arena == NULL)
-        return;
+        return link->settings.keys == NULL;
     tc_escape escape;
-    if (TC_TRY(arena, &escape) == TC_OK) {
-        tc_buffer unsaid = tc_buffer_new(arena, 1 << 16);
-        tc_status status = read_keys(arena, link, &unsaid);
-        (void)status;
+    link->early[0] = '\0';
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        status = read_keys(arena, link, &messages);
+        const char *text = status == TC_OK ? link->early : tc_buffer_text(&messages);
+        (void)snprintf(why, TC_AGENT_WHY, "%.*s", (int)strcspn(text, "\n"), text);
     }
     tc_escape_end(arena, &escape);
     tc_arena_free(arena);
+    return status == TC_OK && link->early[0] == '\0';
 }
 
 /* ---- Addresses ---- */
@@ -195,10 +200,10 @@ void tc_agent_link_begin(tc_agent_link *link, size_t cloud) {
     link->host = link->clouds.each[cloud].host;
     link->port = link->clouds.each[cloud].port;
     link->cloud = link->clouds.texts[cloud];
-    if (link->settings.keys != NULL)
-        renew_keys(link);
-    if (link->settings.keys != NULL && link->tls == NULL) {
-        tc_agent_link_end(link, link->early);
+    char unsaid[TC_AGENT_WHY];
+    bool are_new = tc_agent_link_renew(link, unsaid);
+    if (!are_new && link->tls == NULL) {
+        tc_agent_link_end(link, unsaid);
         return;
     }
     if (!find_addresses(link) || !try_address(link)) {

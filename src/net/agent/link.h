@@ -6,6 +6,7 @@
 #define TC_NET_AGENT_LINK_H
 
 #include "base/arena.h"
+#include "net/agent/agent.h"
 #include "net/address.h"
 #include "net/tls/tls.h"
 #include "net/message.h"
@@ -49,6 +50,9 @@ tc_agent_link_state tc_agent_link_is(const tc_agent_link *link);
 size_t tc_agent_link_clouds(const tc_agent_link *link);
 const char *tc_agent_link_cloud(const tc_agent_link *link, size_t cloud);
 
+/* Reads the keys again, for the next connection. False: why they cannot be used; those before stay. */
+bool tc_agent_link_renew(tc_agent_link *link, char why[TC_AGENT_WHY]) TC_MUST_USE;
+
 /* Starts to connect to the address of this number. The state is OFF if that fails at once, as after every loss of a
  * connection. */
 void tc_agent_link_begin(tc_agent_link *link, size_t cloud);
@@ -84,7 +88,6 @@ tc_agent_link_wants tc_agent_link_wish(const tc_agent_link *link);
 /* ---- Its fields, for link.c and tests ---- */
 
 enum {
-    TC_AGENT_WHY = 240,
     TC_AGENT_STALL = 30000,  /* milliseconds in which no byte could be sent */
     TC_AGENT_CONNECT = 4000, /* milliseconds for connecting, if the cloud has several addresses */
     TC_AGENT_PATIENCE = 20   /* seconds until a lost machine is noticed, if the cloud has several addresses */

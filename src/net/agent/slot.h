@@ -23,6 +23,8 @@ typedef struct tc_agent_slot {
     double *used;                /* the state that the cloud used in the last round answered to this process */
     bool has_used;
     bool is_known_odd; /* its lost state file is counted in oddities */
+    unsigned replaced; /* how often a newer connection has taken over */
+    uint64_t again_at; /* before then it does not enrol; 0: at once */
     /* Of this connection: */
     bool is_stale; /* the cloud's epoch is older than one this agent has served */
     bool is_enrolled;
@@ -45,6 +47,7 @@ struct tc_agent {
     uint64_t enrolled_at; /* when this connection's first agent enrolled; 0: not yet */
     bool has_answered;    /* this connection brought an answer */
     bool is_stale;        /* this connection's cloud is stale, for one of the agents */
+    uint64_t again_at;    /* of an open connection: when one of its agents enrols again; 0: none waits */
     size_t lost;          /* agents that ended without finishing */
     size_t oddities;
     bool may_go_on; /* frames are left for the next call */
@@ -57,6 +60,8 @@ struct tc_agent {
 /* ---- exchange.c ---- */
 
 void tc_agent_say_hello(tc_agent *agent);
+/* Enrols those who need not wait; late: those alone who have waited. */
+void tc_agent_say_enrol(tc_agent *agent, bool late);
 void tc_agent_say_leave(tc_agent *agent, uint32_t slot);
 void tc_agent_hear(tc_agent *agent, const tc_frame *frame);
 
@@ -64,6 +69,8 @@ void tc_agent_hear(tc_agent *agent, const tc_frame *frame);
 
 /* Ends the connection. The next one goes to the next address at once, or after a pause if all were tried. */
 void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
+/* When the first agent may enrol at a new connection; 0: at once. */
+uint64_t tc_agent_next_enrol(const tc_agent *agent);
 /* Ends one agent; after the last one the connection ends. */
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
     TC_PRINTF(4, 5);
