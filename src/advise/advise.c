@@ -180,6 +180,22 @@ static bool is_better(const tc_advice *advice, const tc_way *way, const tc_way *
     return way->needed < than->needed;
 }
 
+/* To hide one agent entirely promises more than to hide its data or a distance: it is taken where it costs as much. */
+static void prefer_agent(adviser *a) {
+    tc_advice *advice = a->advice;
+    const tc_way *asked = advice->best;
+    if (asked == NULL || asked->adjacency == TC_ADJACENCY_AGENT || !tc_hides_every_round(asked->adjacency))
+        return;
+    for (size_t i = 0; i < advice->way_count; i++) {
+        const tc_way *way = &advice->ways[i];
+        if (way->adjacency == TC_ADJACENCY_AGENT && way->mechanism == asked->mechanism && way->problem == NULL &&
+            way->needed <= asked->needed * AFTER && way->needed <= most_epsilon(advice)) {
+            advice->best = way;
+            advice->instead_of = asked;
+        }
+    }
+}
+
 static void choose(adviser *a) {
     tc_advice *advice = a->advice;
     tc_mechanism wanted = tc_resolve_mechanism(a->model, &advice->wish.plan);
@@ -192,6 +208,7 @@ static void choose(adviser *a) {
         if (way->mechanism == wanted)
             advice->shown = way;
     }
+    prefer_agent(a);
     if (advice->shown == NULL)
         advice->shown = advice->best;
     if (advice->best == NULL)

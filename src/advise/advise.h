@@ -54,11 +54,12 @@ typedef struct tc_advice {
     tc_way ways[TC_MOST_WAYS];
     size_t way_count;
     const tc_way *shown; /* the way that file and options ask for, or the best one; its worst row stands for all */
-    const tc_way *best;  /* of the asked unit: the one that needs the least epsilon */
-    bool reaches;        /* best, at `epsilon`, leaves a tolerable doubt and keeps more than the name of privacy */
-    double epsilon;      /* what is recommended; NAN where nothing is */
-    double doubt;        /* in the worst row, then */
-    const tc_plan *plan; /* at that epsilon, or the last one that was tried; NULL: none was */
+    const tc_way *best;  /* of the asked unit, or `agent` where that needs no more: the one with the least epsilon */
+    const tc_way *instead_of; /* the asked one, where `agent` costs as much and is recommended; NULL elsewhere */
+    bool reaches;             /* best, at `epsilon`, leaves a tolerable doubt and keeps more than the name of privacy */
+    double epsilon;           /* what is recommended; NAN where nothing is */
+    double doubt;             /* in the worst row, then */
+    const tc_plan *plan;      /* at that epsilon, or the last one that was tried; NULL: none was */
     /* With a last round: how far results are moved towards the Slater point, as `tacit plan` predicts it of this plan.
      * NAN where nobody has set them. */
     double most_move, usual_move;

@@ -92,12 +92,18 @@ const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
     bool fewer_do = advice->rounds.power >= 0 && advice->rounds.enough < advice->rounds.now;
     return tc_arena_format(arena,
                            "Take %s noise with %s to hide %s: after %s rounds it leaves a doubt of %s in %s, the worst "
-                           "constraint%s%s%s%s.",
+                           "constraint%s%s%s%s.%s",
                            law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->unit,
                            tc_digits(arena, advice->rounds.now, 6), tc_doubt_text(arena, advice->doubt, row_of(best)),
                            row_of(best)->name, fewer_do ? "; about " : "",
                            fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "",
-                           fewer_do ? " rounds would be enough" : "", move_text(arena, advice));
+                           fewer_do ? " rounds would be enough" : "", move_text(arena, advice),
+                           advice->instead_of == NULL
+                               ? ""
+                               : tc_arena_format(arena,
+                                                 " To hide %s costs as much and promises less: here it counts as all "
+                                                 "that the public box allows.",
+                                                 advice->instead_of->unit));
 }
 
 /* ---- the reasons ------------------------------------------------------------------------------------------------- */

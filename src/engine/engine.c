@@ -32,8 +32,8 @@ bool tc_engine_uses_threads(const tc_model *model) {
 }
 
 /* Plans refuse this too. Here it would mean reading beyond the end of an array. */
-static const char *check_method(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
-                                const tc_engine_settings *settings) {
+static const char *check_method(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                const tc_derivatives *derivatives, const tc_engine_settings *settings) {
     if (plan->method != TC_METHOD_TACIT)
         return plan->placement != TC_PLACEMENT_OUTPUTS ? "the method published releases constraints and their "
                                                          "Jacobian: noise on states or forms is for the "
@@ -41,18 +41,18 @@ static const char *check_method(const tc_plan *plan, const tc_model *model, cons
                                                        : NULL;
     if (settings->facts == NULL)
         return "the method tacit needs its facts";
-    if (plan->placement == TC_PLACEMENT_OUTPUTS && !tc_is_affine(model, derivatives))
+    if (plan->placement == TC_PLACEMENT_OUTPUTS && tc_curved_rows(arena, model, derivatives, NULL) > 0)
         return "the method tacit can measure outputs only where all constraints are affine";
     return NULL;
 }
 
-static const char *check(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+static const char *check(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          const tc_engine_settings *settings) {
     if (!(settings->dual_radius >= 0))
         return "the dual radius must not be negative";
     if (plan->method == TC_METHOD_TACIT && plan->problem != NULL)
         return plan->problem;
-    const char *why = check_method(plan, model, derivatives, settings);
+    const char *why = check_method(arena, plan, model, derivatives, settings);
     if (why != NULL || plan->method == TC_METHOD_TACIT)
         return why;
     if (!(model->schedule.step > 0 && model->schedule.regularization >= 0))
@@ -114,7 +114,7 @@ tc_status tc_engine_new_of_kind(tc_arena *arena, const tc_plan *plan, const tc_m
                                 const char **why) {
     const tc_release_settings from = {.first_round = kind.first_round};
     *engine = NULL;
-    *why = check(plan, model, derivatives, settings);
+    *why = check(arena, plan, model, derivatives, settings);
     if (*why != NULL)
         return TC_BAD_USAGE;
     tc_engine *made = TC_NEW(arena, tc_engine, 1);

@@ -281,6 +281,8 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
     write_members(plan, json, tc_plan_deserves_private(plan));
     if (plan->family_price_count > 0)
         write_family_prices(plan, json);
+    if (plan->why_states != NULL)
+        tc_json_string(json, "why_states", plan->why_states);
     tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
     tc_json_string(json, "hash", hex);
 }
@@ -325,18 +327,20 @@ static void put_protected(const tc_plan *plan, tc_buffer *out, int norm) {
     put_line(out, "hides", "one agent's data, in all %.0f rounds together (l%d):", plan->rounds, norm);
     for (size_t f = 0; f < plan->model->family_count; f++) {
         const tc_family *family = &plan->model->families[f];
-        if (!plan->distances[f].protects)
+        const tc_distance *found = &plan->distances[f];
+        if (!found->protects)
             put_line(out, "", "%s protects nothing", family->name);
         for (size_t i = 0; i < family->datum_count; i++) {
             if (family->data[i].by != NULL)
                 put_line(out, "", "%s.%s by %.6g: moves a round's states by %.6g%s", family->name, family->data[i].name,
                          tc_protected_by(family, &family->data[i]).least, family->data[i].distances[norm - 1],
-                         family->data[i].distances[norm - 1] >= plan->distances[f].diameter ? ", all the box allows"
-                                                                                            : "");
+                         family->data[i].distances[norm - 1] >= found->diameter ? ", all the box allows" : "");
         }
-        if (plan->distances[f].protects)
-            put_line(out, "", "%s: %.6g in all, %.2g of it for inexact steps", family->name,
-                     plan->distances[f].distance, plan->distances[f].steps);
+        if (found->protects && found->distance >= found->diameter)
+            put_line(out, "", "%s: %.6g in all, all the box allows", family->name, found->diameter);
+        else if (found->protects)
+            put_line(out, "", "%s: %.6g in all, %.2g of it for inexact steps", family->name, found->distance,
+                     found->steps);
     }
 }
 
@@ -458,7 +462,11 @@ static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
     if (plan->price_count == 0)
         return;
     tc_buffer_puts(out, "\n  what the same noise charges an eavesdropper for hiding\n");
+    bool of_one = plan->adjacency != TC_ADJACENCY_ENSEMBLE && !isnan(plan->rounds);
+    double everything = of_one ? plan->prices[plan->price_count - 1].epsilon : (double)INFINITY;
     for (size_t i = 0; i < plan->price_count; i++) {
+        if (plan->prices[i].epsilon > everything)
+            continue; /* a larger distance than all that an agent can do */
         const char *epsilon = tc_text_up(out->arena, plan->prices[i].epsilon);
         put_wrapped(out, tc_arena_format(out->arena, "%s: epsilon %s", plan->prices[i].what, epsilon), width, 4);
     }
@@ -497,6 +505,8 @@ static void put_placements(const tc_plan *plan, tc_buffer *out, unsigned width) 
     }
     tc_buffer_puts(out, "\n");
     put_wrapped(out, tc_buffer_text(&text), width, 2);
+    if (plan->why_states != NULL)
+        put_wrapped(out, plan->why_states, width, 2);
 }
 
 void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {

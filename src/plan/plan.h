@@ -191,6 +191,7 @@ typedef struct tc_plan {
     double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
     double message_price; /* anything in one message */
     double agent_price;   /* everything it does, in all rounds */
+    const char *why_states;      /* noise is on states, by `auto`; NULL elsewhere; not hashed */
     tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO for one that was not examined */
     tc_last_round *last;         /* NULL: no such round */
     bool is_last;                /* this is the plan of such a round */

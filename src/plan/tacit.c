@@ -8,15 +8,15 @@
 
 typedef struct candidates {
     tc_planner *p, forms_planner;
-    bool is_affine;
+    const bool *curved; /* by constraint */
+    size_t curved_count;
     tc_layout layouts[3]; /* as plan->facts: outputs, states, forms */
 } candidates;
 
 static const tc_placement placements[] = {TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_STATES, TC_PLACEMENT_FORMS};
 
-/* Makes the planner work on the forms, as constraints of a model of their own. */
-static void look_at_forms(tc_planner *p) {
-    const tc_forms *forms = tc_forms_new(p->arena, p->model, p->derivatives);
+/* Makes the planner work on the forms, or on some constraints, as constraints of a model of their own. */
+static void look_at(tc_planner *p, const tc_forms *forms) {
     p->model = forms->model;
     p->derivatives = forms->derivatives;
     p->names_forms = true;
@@ -54,7 +54,7 @@ static void try_forms(candidates *c) {
     if (layout->problem != NULL)
         return;
     double *squares = tc_outer_squares(p->arena, p->streams);
-    look_at_forms(forms);
+    look_at(forms, tc_forms_new(p->arena, p->model, p->derivatives));
     forms->row_scale = form_scales(p->arena, p->derivatives, squares, p->plan->row_scale);
     tc_scale_outputs(forms, layout);
     if (layout->problem == NULL)
@@ -123,6 +123,60 @@ static void warn_of_outputs(tc_planner *p, const tc_placement_facts *taken) {
                      taken->total / outputs->total, tc_placement_name(taken->placement));
 }
 
+/* How many times the noise (deviation) an affine row gets that it would get with no curved row beside it, at most; 0
+ * where there is nothing to compare. */
+static double cost_of_curved(candidates *c, const tc_placement_facts *taken) {
+    tc_planner *p = c->p, some = *p;
+    const bool *constant = tc_constant_rows(p->arena, p->model, p->derivatives);
+    size_t m = p->model->constraint_count;
+    bool *left_out = TC_NEW(p->arena, bool, m + 1);
+    uint32_t *rows = TC_NEW(p->arena, uint32_t, m + 1);
+    double *scale = TC_NEW(p->arena, double, m + 1);
+    tc_plan plan = *p->plan;
+    double most = 0;
+    for (size_t j = 0; j < m; j++)
+        left_out[j] = c->curved[j] || constant[j];
+    look_at(&some, tc_some_rows(p->arena, p->model, p->derivatives, left_out, rows));
+    size_t count = some.model->constraint_count;
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        scale[i] = p->row_scale[rows[i]];
+    plan.facts[0] = plan.facts[1] = plan.facts[2] = (tc_placement_facts){.usable = true};
+    some.row_scale = plan.row_scale = scale;
+    some.plan = &plan;
+    candidates alone = {.p = &some};
+    try_forms(&alone);
+    try_outputs(&alone);
+    size_t best = choose(&plan, TC_PLACEMENT_AUTO);
+    for (size_t i = 0; best < 3 && i < count; i++)
+        most = fmax(most, sqrt(taken->constraint_variance[rows[i]] / plan.facts[best].constraint_variance[i]));
+    return most;
+}
+
+/* Why noise is on states where `auto` put it there: the row that is curved, and what that costs the others. */
+static void explain_states(candidates *c) {
+    tc_plan *plan = c->p->plan;
+    const tc_model *model = c->p->model;
+    tc_arena *arena = c->p->arena;
+    uint32_t first = 0;
+    if (plan->placement != TC_PLACEMENT_STATES || c->p->options->placement == TC_PLACEMENT_STATES ||
+        c->curved_count == 0)
+        return;
+    while (!c->curved[first])
+        first++;
+    double times = cost_of_curved(c, &plan->facts[1]);
+    const char *cost =
+        times > 1 ? tc_arena_format(
+                        arena, ". Affine constraints get up to %.3g times the noise that they would get alone", times)
+                  : "";
+    plan->why_states = tc_arena_format(
+        arena, "Noise is on states: %s%s%s curved%s%s.", model->constraints[first].name,
+        c->curved_count == 1 ? "" : tc_arena_format(arena, " and %zu more", c->curved_count - 1),
+        c->curved_count == 1 ? " is" : " are",
+        plan->facts[2].possible ? ", and noise on linear forms would disturb constraints no less" : "", cost);
+}
+
 /* A placement with final scales is also refused if the effect of its noise on the constraints has no bound. */
 static const char *why_not(tc_arena *arena, const candidates *c, size_t i) {
     return c->layouts[i].problem != NULL
@@ -135,21 +189,22 @@ static const char *why_not(tc_arena *arena, const candidates *c, size_t i) {
 
 void tc_place_tacit(tc_planner *p) {
     tc_plan *plan = p->plan;
-    candidates c = {.p = p, .is_affine = tc_is_affine(p->model, p->derivatives)};
-    if (refuse_what_cannot_be(p, c.is_affine))
+    candidates c = {.p = p};
+    c.curved_count = tc_curved_rows(p->arena, p->model, p->derivatives, &c.curved);
+    if (refuse_what_cannot_be(p, c.curved_count == 0))
         return;
     p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
     p->box_length = tc_box_length(p->model, NULL);
     for (size_t i = 0; i < 3; i++)
-        plan->facts[i] = (tc_placement_facts){.placement = placements[i], .usable = i > 0 || c.is_affine};
+        plan->facts[i] = (tc_placement_facts){.placement = placements[i], .usable = i > 0 || c.curved_count == 0};
     try_states(&c);
     try_forms(&c);
     try_outputs(&c); /* last: its lattice is the one that stays with the planner */
     size_t taken = choose(plan, p->options->placement);
     if (taken == 3) {
         tc_refuse(p, false, "no placement can be had. States: %s. Forms: %s.%s%s", why_not(p->arena, &c, 1),
-                  why_not(p->arena, &c, 2), c.is_affine ? " Outputs: " : "",
-                  c.is_affine ? why_not(p->arena, &c, 0) : "");
+                  why_not(p->arena, &c, 2), c.curved_count == 0 ? " Outputs: " : "",
+                  c.curved_count == 0 ? why_not(p->arena, &c, 0) : "");
         return;
     }
     tc_take_layout(plan, placements[taken], &c.layouts[taken]);
@@ -158,6 +213,7 @@ void tc_place_tacit(tc_planner *p) {
         return;
     }
     warn_of_outputs(p, &plan->facts[taken]);
+    explain_states(&c);
     if (plan->placement == TC_PLACEMENT_FORMS)
         measure(p, &c.forms_planner);
 }
@@ -165,14 +221,14 @@ void tc_place_tacit(tc_planner *p) {
 void tc_place_nothing_tacit(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_placement asked = p->options->placement;
-    bool is_affine = tc_is_affine(p->model, p->derivatives);
+    bool is_affine = tc_curved_rows(p->arena, p->model, p->derivatives, NULL) == 0;
     if (refuse_what_cannot_be(p, is_affine))
         return;
     plan->row_scale = tc_row_scales(p->arena, p->streams, NULL);
     plan->placement = asked != TC_PLACEMENT_AUTO ? asked : is_affine ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES;
     tc_planner forms = *p;
     if (plan->placement == TC_PLACEMENT_FORMS) {
-        look_at_forms(&forms);
+        look_at(&forms, tc_forms_new(p->arena, p->model, p->derivatives));
         measure(p, &forms);
     }
 }

@@ -123,6 +123,17 @@ class Advice(unittest.TestCase):
         self.assertIsNone(advice["recommended"])
         self.assertIn("agents", advice["recommendation"])
 
+    def test_an_agent_entirely_is_recommended_where_it_costs_no_more(self):
+        (self.here / "homes.csv").write_text("a\n" + "".join(f"{i / 30}\n" for i in range(1, 101)))
+        moved = HOMES.replace("home[i in 1..100]", "home over homes").replace("i / 30", "a")
+        for by, unit in ((5, "agent"), (0.1, "data")):
+            protected = moved.replace("  slater", f"  range a in [0, 5]\n  protect a by {by}\n  slater")
+            file = self.problem(f'data homes = csv "homes.csv"\n{protected}', f"moved_{by}.tacit")
+            advice = self.advice(file, "--adjacency", "data", "--doubt", "60%", code=0)
+            self.assertEqual((advice["recommended"]["unit"], "promises less" in advice["recommendation"]), (unit, unit == "agent"))
+            file_says = self.plan(file, "--adjacency", unit, "--epsilon", str(advice["recommended"]["epsilon"]))
+            self.assertLessEqual(max(row["doubt"] for row in file_says["constraints"]), 0.6 * 250)
+
     def test_as_many_agents_as_it_says_are_enough(self):
         """A hundred homes become as many as advised, and limits grow with them."""
         share = 0.02

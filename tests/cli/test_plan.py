@@ -335,6 +335,56 @@ class Promises(Written):
                 self.assertNotIn("nan", done.stdout)
 
 
+CURVED = """agents c[i in 1..1000] {
+  state x in [0, 2]
+  private minimize (x - 1)^2
+}
+constraint most: sum(c: x) <= 900
+constraint least: sum(c: x) >= 100
+%sdual radius 5
+privacy { mechanism gaussian; epsilon 1; delta 1e-6; adjacency one 1 }
+schedule { rounds 1000 }
+"""
+
+# Two rows of different directions: each datum counts as all that the box allows.
+WIDENED = """agents c[i in 1..20] {
+  state x[2] in [0, 2]
+  private param b = 0.5
+  private param w = 1
+  private minimize w * sumsq(x - b)
+  private set x[1] + x[2] <= 1.5 + b
+  private set x[1] - x[2] <= 0.3
+  range b in [0, 1]
+  range w in [0.5, 2]
+  protect b by 0.1
+  protect w by 0.1
+  slater x = 0.4
+  gap 100
+}
+constraint k: sum(c: x[1]) <= 10
+privacy { mechanism gaussian; epsilon 1; delta 1e-6; adjacency data }
+schedule { rounds 100 }
+"""
+
+
+class Reasons(Written):
+    def test_a_curved_row_that_moves_noise_to_states_is_named_with_what_affine_rows_pay(self):
+        file = self.problem(CURVED % "constraint loss: sum(c: x^2) <= 1200\n")
+        alone, both = plan(self.problem(CURVED % "", "alone.tacit")), plan(file)
+        times = math.sqrt(1000) * both["systems"][0]["scale"] / alone["systems"][0]["scale"]
+        found = re.search(r"loss is curved. Affine constraints get up to ([0-9.]+) times the noise", both["why_states"])
+        self.assertAlmostEqual(float(found[1]), times, delta=0.01 * times)
+        self.assertIn("Noise is on states: loss is curved.", tacit("plan", file).stdout)
+        self.assertNotIn("why_states", alone)
+        self.assertNotIn("why_states", plan(file, "--placement", "states"))
+
+    def test_no_distance_is_beyond_the_box(self):
+        file = self.problem(WIDENED)
+        shown = tacit("plan", file).stdout
+        self.assertIn("c: 2.82843 in all, all the box allows\n", shown)  # 2 sqrt(2), where both data together give twice that
+        self.assertNotIn("ten times as far", shown)  # dearer than all that an agent can do
+
+
 class Refusals(Written):
     def refused(self, message, *arguments, code=2):
         done = tacit("plan", *arguments)

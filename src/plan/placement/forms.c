@@ -37,20 +37,54 @@ const char *tc_forms_problem(tc_arena *arena, const tc_model *model, const tc_de
     return NULL;
 }
 
-bool tc_is_affine(const tc_model *model, const tc_derivatives *derivatives) {
-    for (size_t o = 0; o < derivatives->outer_first_count; o++) {
-        if (varies(model, derivatives->outer_first[o].value))
-            return false;
-    }
+size_t tc_curved_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, const bool **curved) {
+    bool *found = TC_NEW(arena, bool, model->constraint_count + 1);
+    bool *curved_sum = TC_NEW(arena, bool, model->sum_count + 1);
+    size_t count = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family_derivatives *of = &derivatives->families[f];
-        for (size_t e = 0; e < of->body_first_count; e++) {
-            if (varies(model, of->body_first[e].value) &&
-                row_with(model, derivatives, of->sums[of->body_first[e].row]) != NULL)
-                return false;
-        }
+        for (size_t e = 0; e < of->body_first_count; e++)
+            curved_sum[of->sums[of->body_first[e].row]] |= varies(model, of->body_first[e].value);
     }
-    return true;
+    for (size_t o = 0; o < derivatives->outer_first_count; o++) {
+        const tc_first *entry = &derivatives->outer_first[o];
+        const tc_outer_input *input = &derivatives->inputs[entry->column];
+        found[entry->row] |= varies(model, entry->value) || (input->op == TC_SUM && curved_sum[input->index]);
+    }
+    for (size_t j = 0; j < model->constraint_count; j++)
+        count += found[j];
+    if (curved != NULL)
+        *curved = found;
+    return count;
+}
+
+tc_forms *tc_some_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, const bool *left_out,
+                       uint32_t *rows) {
+    tc_forms *made = TC_NEW(arena, tc_forms, 1);
+    uint32_t *place = TC_NEW(arena, uint32_t, model->constraint_count + 1), count = 0;
+    made->model = TC_NEW(arena, tc_model, 1);
+    made->derivatives = TC_NEW(arena, tc_derivatives, 1);
+    *made->model = *model;
+    *made->derivatives = *derivatives;
+    made->model->constraints = TC_NEW(arena, tc_constraint, model->constraint_count + 1);
+    for (uint32_t j = 0; j < model->constraint_count; j++) {
+        if (left_out[j])
+            continue;
+        made->model->constraints[count] = model->constraints[j];
+        place[j] = count;
+        rows[count++] = j;
+    }
+    made->model->constraint_count = count;
+    made->derivatives->outer_second_count = made->derivatives->outer_first_count = 0;
+    made->derivatives->outer_first = TC_NEW(arena, tc_first, derivatives->outer_first_count + 1);
+    for (size_t o = 0; o < derivatives->outer_first_count; o++) {
+        tc_first entry = derivatives->outer_first[o];
+        if (left_out[entry.row])
+            continue;
+        entry.row = place[entry.row];
+        made->derivatives->outer_first[made->derivatives->outer_first_count++] = entry;
+    }
+    return made;
 }
 
 /* "s[feeder[3]]" for the only sum of the first row that has it, "s[feeder[3], 2]" for its second of several. */

@@ -67,8 +67,13 @@ const char *tc_forms_problem(tc_arena *arena, const tc_model *model, const tc_de
 /* Only where tc_forms_problem has none. May add a node to the model's DAG. */
 tc_forms *tc_forms_new(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives);
 
-/* Whether g is affine by structure: then its rows are forms themselves. */
-bool tc_is_affine(const tc_model *model, const tc_derivatives *derivatives);
+/* How many constraints are curved by structure, and which; curved may be NULL. Where none is, rows are forms
+ * themselves.
+ */
+size_t tc_curved_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, const bool **curved);
+/* The model with those of its constraints alone that are not left out. rows[j] becomes the number of the j-th. */
+tc_forms *tc_some_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, const bool *left_out,
+                       uint32_t *rows);
 
 /* ==== scales.c, barrier.c ==== */
 
