@@ -24,7 +24,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 class Work(TypedDict, total=False):
     """How to work: keywords of every function that may take long.
 
-    threads: how many threads may work; all processors unless given. No result depends on it.
+    threads: how many threads may work; all processors unless given. No result depends on it. check, solve, run, sweep and
+        bound spread large work over them; plan, advise, audit and split use one.
     tolerance: how exact the reference solution is; 1e-8 unless given.
     full: texts name every agent, state and constraint, however many.
     progress: True shows a bar, False none. Unless given there is one in a terminal and in a notebook, after half a

@@ -69,7 +69,8 @@ static void every_mechanism_and_unit_is_planned_for_many_agents(void **state) {
 static double time_of_single_agents(size_t count, const char *unit) {
     char *text = malloc(count * 200 + 1000);
     size_t length = 0;
-    bool data = strcmp(unit, "data") == 0;
+    bool data = strcmp(unit, "data") == 0, slopes = strcmp(unit, "slopes") == 0;
+    bool curved = slopes || strcmp(unit, "curved") == 0;
     assert_non_null(text);
     for (size_t i = 0; i < count; i++)
         length += (size_t)sprintf(
@@ -77,16 +78,19 @@ static double time_of_single_agents(size_t count, const char *unit) {
             1 + (double)(i % 7) / 10, data ? " range t in [0, 3]; protect t by 0.5; gap 30; slater x = 0.1" : "");
     length += (size_t)sprintf(text + length, "constraint c: a0.x");
     for (size_t i = 1; i < count; i++)
-        length += (size_t)sprintf(text + length, " + a%zu.x%s", i, strcmp(unit, "curved") == 0 ? "^2" : "");
+        length += (size_t)sprintf(text + length, " + a%zu.x%s", i, curved ? "^2" : "");
     (void)sprintf(text + length, " <= %zu\ndual radius 1\nschedule { rounds 100 }\n", 2 * count);
     double least = INFINITY;
     for (int i = 0; i < 3; i++) {
         clock_t begin = clock();
         planned p = planned_problem("single.tacit", text);
         tc_plan_options options = planned_options();
-        options.method = TC_METHOD_TACIT;
+        options.method = slopes ? TC_METHOD_PUBLISHED : TC_METHOD_TACIT;
         options.mechanism = TC_MECHANISM_GAUSSIAN;
-        options.adjacency = data ? TC_ADJACENCY_DATA : TC_ADJACENCY_AGENT;
+        options.adjacency = data                            ? TC_ADJACENCY_DATA
+                            : strcmp(unit, "together") == 0 ? TC_ADJACENCY_ENSEMBLE
+                                                            : TC_ADJACENCY_AGENT;
+        options.adjacency_bound = 1;
         options.epsilon = 1;
         options.delta = 1e-9;
         const tc_plan *plan = planned_plan(&p, &options);
@@ -102,7 +106,7 @@ static double time_of_single_agents(size_t count, const char *unit) {
 /* Twelve times the agents: about 12 times the time, where a step for each pair of them takes 144 times. */
 static void agents_that_are_declared_one_by_one_cost_in_proportion(void **state) {
     (void)state;
-    static const char *const units[] = {"agent", "data", "curved"};
+    static const char *const units[] = {"agent", "data", "curved", "slopes", "together"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         double few = time_of_single_agents(500, units[i]), many = time_of_single_agents(6000, units[i]);
         printf("  %s: 500 in %.3f s, 6,000 in %.3f s\n", units[i], few, many);

@@ -11,12 +11,17 @@
 
 enum { FEW_AGENTS = 20 };
 
+/* Where more families than this are agents alone, a view that shows more bounds what each of them pays, if its own
+ * price would take a pass over all others. */
+enum { MANY_ALONE = 1000 };
+
 /* An agent declared alone that has no released entry of its own sees what is made of the constraints. Its price is the
  * largest over the other families, and one pass over all agents finds it for every such agent. */
 typedef struct tc_lone_price {
     bool *has_entries;    /* by family */
     size_t largest;       /* the family that costs most */
     double first, second; /* its price, and that of the family after it */
+    double with_entries;  /* of many: at least what an agent with released entries of its own pays */
 } tc_lone_price;
 
 static tc_pricing pricing_of(const tc_planner *p) {
@@ -29,16 +34,27 @@ static tc_pricing pricing_of(const tc_planner *p) {
                         .channel_count = plan->channel_count};
 }
 
+static bool pays_for_all_together(const tc_plan *plan) {
+    return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->adjacency == TC_ADJACENCY_ENSEMBLE;
+}
+
 static const tc_lone_price *price_alone(const tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_pricing pricing = pricing_of(p);
-    tc_viewer constraints = {.any_of = UINT32_MAX};
+    tc_viewer constraints = {.any_of = UINT32_MAX}, all = tc_eavesdropper();
     tc_lone_price *made = TC_NEW(p->arena, tc_lone_price, 1);
-    double *worst = TC_NEW(p->arena, double, p->model->family_count);
     made->has_entries = TC_NEW(p->arena, bool, p->model->family_count);
+    bool entries = false;
     for (size_t i = 0; i < plan->channel_count; i++)
         if (plan->channels[i].kind == TC_CHANNEL_JACOBIAN)
-            made->has_entries[plan->channels[i].family] = true;
+            entries = made->has_entries[plan->channels[i].family] = true;
+    if (entries && p->model->family_count > MANY_ALONE)
+        made->with_entries = tc_price_view(&pricing, &all);
+    if (pays_for_all_together(plan)) {
+        made->first = made->second = tc_price_view(&pricing, &constraints);
+        return made;
+    }
+    double *worst = TC_NEW(p->arena, double, p->model->family_count);
     tc_price_families(&pricing, &constraints, worst);
     for (size_t f = 0; f < p->model->family_count; f++) {
         bool most = worst[f] > made->first;
@@ -49,28 +65,31 @@ static const tc_lone_price *price_alone(const tc_planner *p) {
     return made;
 }
 
-/* Whether this viewer is an agent that price_alone has. */
-static bool is_alone(tc_planner *p, const tc_viewer *viewer, size_t *family) {
-    bool joint = p->plan->mechanism == TC_MECHANISM_GAUSSIAN && p->plan->adjacency == TC_ADJACENCY_ENSEMBLE;
-    if (joint || viewer->everything || viewer->agent_count != 1 || viewer->any_of != UINT32_MAX)
+/* Whether this viewer is an agent that price_alone has, and what it pays. */
+static bool is_alone(tc_planner *p, const tc_viewer *viewer, double *amount) {
+    bool many = p->model->family_count > MANY_ALONE;
+    if (viewer->everything || viewer->agent_count != 1 || viewer->any_of != UINT32_MAX ||
+        (pays_for_all_together(p->plan) && !many))
         return false;
     const tc_family *of = tc_family_of_agent(p->model, viewer->agents[0]);
-    *family = (size_t)(of - p->model->families);
+    size_t family = (size_t)(of - p->model->families);
     if (of->count > 1)
         return false;
     if (p->alone == NULL)
         p->alone = price_alone(p);
-    return !p->alone->has_entries[*family];
+    bool own = p->alone->has_entries[family];
+    *amount = own ? p->alone->with_entries : family == p->alone->largest ? p->alone->second : p->alone->first;
+    return !own || many;
 }
 
 /* What a viewer pays for one unit of distance, or in the unit agent for one round. For placement states: the price of
  * all that is released. */
 static double plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
-    size_t family;
+    double amount;
     if (!tc_noises_states(plan)) {
-        if (is_alone(p, viewer, &family))
-            return family == p->alone->largest ? p->alone->second : p->alone->first;
+        if (is_alone(p, viewer, &amount))
+            return amount;
         tc_pricing pricing = pricing_of(p);
         return tc_price_view(&pricing, viewer);
     }
