@@ -15,9 +15,13 @@ objects. Agent takes part in a run on a network. docs/python.md is the guide.
 
 from ._binding import ffi as _ffi
 from ._binding import lib as _lib
+from . import results as _results
+from . import runs as _runs
+from . import session as _session
 from .agent import Agent, AgentCondition, AgentError, AgentResult, run_agents, run_agents_async
 from .errors import (
     BusyError,
+    DataError,
     Diagnostic,
     Error,
     ProblemError,
@@ -26,6 +30,11 @@ from .errors import (
     UsageError,
 )
 from .facts import Facts
+from .language import blocks as _blocks
+from .language import functions as _functions
+from .language import names as _names
+from .language import printer as _printer
+from .language import relations as _relations
 from .language.expressions import Expression
 from .language.functions import (  # noqa: A004 - sum, min, max, abs and pow are of the language
     abs,
@@ -70,6 +79,11 @@ from .problem import Family, Problem, Variable
 from .results import Advice, Audit, Bound, Check, Ledger, Plan, Result, Solution, Split, States, ledger, report
 from .runs import OneRun, Run, Sweep, Trace
 
+# Modules that need each other import types for type checkers alone. typing.get_type_hints asks for them when it runs.
+for _module in (_results, _runs, _session, _blocks, _functions, _names, _printer, _relations):
+    for _type in (Agent, _blocks.Block, Expression, Family, _names.Index, Model, Problem):
+        vars(_module).setdefault(_type.__name__, _type)
+
 __version__: str = _ffi.string(_lib.tacit_version()).decode()
 
 # sum, min, max, abs and pow are not here: 'from tacit import *' must not hide Python's own.
@@ -83,6 +97,7 @@ __all__ = [
     "Bound",
     "BusyError",
     "Check",
+    "DataError",
     "Diagnostic",
     "Error",
     "Expression",

@@ -135,6 +135,8 @@ def columns_of(value: Any, what: str) -> dict[str, Any]:
             if names.count(name) > 1:
                 raise _wrong(f"{what} has {names.count(name)} columns called {name!r}")
         columns: dict[Any, Any] = {name: value[name] for name in names}
+        if "name" not in names:
+            columns = _names_of_index(value.index, what) | columns
     elif isinstance(value, Mapping):
         columns = dict(value)
     else:
@@ -153,6 +155,21 @@ def columns_of(value: Any, what: str) -> dict[str, Any]:
     if not columns:
         raise _wrong(f"{what} has no columns")
     return columns
+
+
+def _names_of_index(index: Any, what: str) -> dict[str, list[str]]:
+    """An index that has a name itself, of texts or whole numbers, names the members."""
+    values = list(index)
+    if getattr(index, "name", None) is None or not all(isinstance(one, (str, numbers.Integral)) for one in values):
+        return {}
+    names = [str(one) for one in values]
+    again = next((one for one, two in zip(sorted(names), sorted(names)[1:]) if one == two), None)
+    if again is not None:
+        raise _wrong(
+            f"{what} names members by its index, but its index {index.name!r} has {again!r} twice; where it names no "
+            "members, take its name away with .rename_axis(None)"
+        )
+    return {"name": names}
 
 
 def member_names(values: Any, what: str) -> list[str]:

@@ -71,6 +71,7 @@ class ProblemError(Error, ValueError):
     """
 
     diagnostics: tuple[Diagnostic, ...]
+    result: Any = None  #: of ``solve``: the numbers, which are no solution
 
     def __init__(
         self, message: str, status: Status = Status.BAD_PROBLEM, diagnostics: tuple[Diagnostic, ...] | None = None
@@ -106,6 +107,10 @@ class ProblemError(Error, ValueError):
 
 class UsageError(Error, ValueError):
     """An argument is wrong, or names no file."""
+
+
+class DataError(ProblemError, UsageError):
+    """Data of a model are no finite numbers, or do not go together: a UsageError that shows a line of the program."""
 
 
 class BusyError(Error, RuntimeError):

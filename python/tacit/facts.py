@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -32,6 +34,16 @@ def facts_of(value: Any) -> Any:
     if isinstance(value, list):
         return [facts_of(one) for one in value]
     return value
+
+
+def did_you_mean(wanted: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name.
+
+    >>> did_you_mean("wieght", ["need", "weight"])
+    "; did you mean 'weight'?"
+    """
+    near = difflib.get_close_matches(wanted, list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def need(package: str, what: str) -> Any:

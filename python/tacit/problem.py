@@ -12,7 +12,7 @@ import numpy as np
 from ._binding import ffi, lib
 from .call import Call, Work, above_zero, new_load, perform, positive, raise_status, real, warn
 from .data import Source, text_of
-from .errors import Status, UsageError, interrupted
+from .errors import ProblemError, Status, UsageError, interrupted
 from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
 from .results import Advice, Audit, Bound, Check, Plan, Result, Solution, Split
 from .runs import Run, Sweep
@@ -240,8 +240,11 @@ class Problem:
         return self._perform(begin, Check, (), work)
 
     @takes_work
-    def solve(self, **work: Unpack[Work]) -> Solution:
+    def solve(self, *, check: bool = True, **work: Unpack[Work]) -> Solution:
         """Finds the exact solution, without privacy: the saddle point of least norm.
+
+        check: raise a ProblemError where there is none, since constraints cannot hold together or an objective is not
+            convex. False gives the numbers that were found all the same; the exception's ``result`` has them, too.
 
         >>> import tacit
         >>> solution = tacit.Problem("examples/paper.tacit").solve()
@@ -249,7 +252,12 @@ class Problem:
         (6.156, array([0., 8.]))
         """
         _, work = split_keywords("solve", dict(work), frozenset())
-        return self._perform(lib.py_solve, Solution, (), work)
+        solution = self._perform(lib.py_solve, Solution, (), work)
+        if check and not solution.holds:
+            error = ProblemError(f"{solution.reason or solution.outcome}\nsolve(check=False) gives the numbers all the same")
+            error.result = solution
+            raise error
+        return solution
 
     @takes_promise
     def plan(self, **options: Unpack[Options]) -> Plan:

@@ -14,7 +14,7 @@ from ._binding import ffi, lib
 from .call import Call, Work, in_python, perform, raise_status
 from .data import text_of
 from .errors import Error, Status
-from .facts import Facts, need
+from .facts import Facts, did_you_mean, need
 from .promise import split_keywords, takes_work
 
 if TYPE_CHECKING:
@@ -41,6 +41,37 @@ def shared(call: Call, pointer: Any, shape: tuple[int, ...]) -> Array:
     if pointer == ffi.NULL or 0 in shape:
         return np.zeros(shape)
     return np.asarray(_Numbers(call, pointer, shape))
+
+
+class ByConstraint(np.ndarray[Any, np.dtype[np.float64]]):
+    """Numbers with one for each constraint: ``mu[3]``, ``mu["feeder[4]"]``, and ``mu["feeder"]`` for all of a name.
+
+    What is computed from it is an array whose numbers have no names.
+    """
+
+    _names: tuple[str, ...] = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return np.asarray(self)[key]
+        if not self._names:
+            raise KeyError(f"this array has no names: it was computed; take mu[{key!r}] before")
+        if key in self._names:
+            return np.take(np.asarray(self), self._names.index(key), axis=-1)
+        places = [j for j, name in enumerate(self._names) if name.startswith(f"{key}[")]
+        if not places:
+            raise KeyError(f"there is no constraint '{key}'{did_you_mean(key, (one.split('[')[0] for one in self._names))}")
+        return np.take(np.asarray(self), places, axis=-1)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+def by_constraint(array: Array, problem: Problem) -> ByConstraint:
+    """The array, with the names of the problem's constraints."""
+    made = array.view(ByConstraint)
+    made._names = problem.constraints
+    return made
 
 
 def text_or_none(pointer: Any) -> str | None:
@@ -289,10 +320,10 @@ class Solution(Result):
         return States(self.problem, self._call, 0, f"there is no solution: {self.reason}")
 
     @functools.cached_property
-    def mu(self) -> Array:
-        """The multipliers, in the order of ``problem.constraints``. Read-only."""
+    def mu(self) -> ByConstraint:
+        """The multipliers, in the order of ``problem.constraints``, and by name: ``mu["feeder[3]"]``. Read-only."""
         facts = filled(self._call, "tacit_solution", lib.tacit_result_solution)
-        return shared(self._call, facts.mu, (facts.constraints,))
+        return by_constraint(shared(self._call, facts.mu, (facts.constraints,)), self.problem)
 
     def frame(self) -> Any:
         """The multipliers as a Series by constraint. The states of a family are ``solution.x.frame("home")``."""

@@ -14,7 +14,7 @@ from .call import Call, raise_status
 from .data import text_of
 from .errors import Error, Status
 from .facts import Facts, facts_of, need
-from .results import Array, Plan, Result, States, filled, read, shared, text_or_none
+from .results import Array, ByConstraint, Plan, Result, States, by_constraint, filled, read, shared, text_or_none
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -26,14 +26,14 @@ class Trace:
     """The kept rounds of one run, as arrays with an element or a row for each round. All are true values, never released.
 
     k: the rounds. x_error, mu_error: distances to the exact solution. objective, max_violation. g, mu: rounds x
-    constraints. x: the states by family, rounds x members x states, where they were kept (``row_states=True``).
+    constraints, and ``mu["feeder[3]"]`` rounds. x: the states by family, rounds x members x states, where they were kept (``row_states=True``).
     """
 
     def __init__(self, problem: Problem, call: Call, run: int, rows: int) -> None:
         self.k = np.empty(rows, dtype=np.int64)
         self.x_error, self.mu_error, self.objective, self.max_violation = (np.empty(rows) for _ in NAMES)
         count = len(problem.constraints)
-        self.g, self.mu = np.empty((rows, count)), np.empty((rows, count))
+        self.g, self.mu = (by_constraint(np.empty((rows, count)), problem) for _ in range(2))
         kept = []
         row = ffi.new("tacit_row *")
         for i in range(rows):
@@ -104,9 +104,9 @@ class OneRun:
         return float(self._facts.seconds)
 
     @functools.cached_property
-    def mu(self) -> Array:
-        """The multipliers, in the order of ``problem.constraints``. Read-only."""
-        return shared(self._call, self._facts.mu, (self._facts.constraints,))
+    def mu(self) -> ByConstraint:
+        """The multipliers, in the order of ``problem.constraints``, and by name: ``mu["feeder[3]"]``. Read-only."""
+        return by_constraint(shared(self._call, self._facts.mu, (self._facts.constraints,)), self._problem)
 
     @functools.cached_property
     def x(self) -> States:
@@ -128,7 +128,7 @@ class OneRun:
             shown=bool(facts.feasible_shown),
             certain=bool(facts.feasible_certain),
             move=float(facts.feasible_move),
-            bounds=shared(self._call, facts.feasible_bounds, (facts.constraints,)),
+            bounds=by_constraint(shared(self._call, facts.feasible_bounds, (facts.constraints,)), self._problem),
         )
 
     @property
@@ -251,7 +251,7 @@ class Run(_Runs):
         return self._one().x
 
     @property
-    def mu(self) -> Array:
+    def mu(self) -> ByConstraint:
         """The multipliers; of many runs those of the first. Read-only."""
         return self._one().mu
 

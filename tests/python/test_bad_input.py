@@ -31,9 +31,10 @@ def test_a_column_that_nobody_uses_may_hold_anything():
         family = m.family("a", data={"w": [1.0, 2.0], "town": unused})
         family.minimize((family.state("x", lower=0, upper=3) - family.w) ** 2)
         assert m.solve().holds
-        with pytest.raises(AttributeError, match="column 'town' of 'a_data' (has|holds|is)"):
-            family.town
-        with pytest.raises(tacit.ProblemError, match="column 'town' of 'b_data' (has|holds|is)"):
+        for use in (lambda: family.town, lambda: family["town"], lambda: family[0].town, lambda: family[0]["town"]):
+            with pytest.raises(tacit.UsageError, match="column 'town' of 'a_data' (has|holds|is)"):
+                use()
+        with pytest.raises(tacit.UsageError, match="column 'town' of 'b_data' (has|holds|is)"):
             m.family("b", data={"w": [1.0, 2.0], "town": unused}, public=["town"])
     with pytest.raises(tacit.ProblemError, match="there is no 'z' here"):  # about something else
         tacit.Problem(text=TEXT.replace("q[1]", "z"), data={"u": columns, "q": [0.0, 0.0]})
@@ -72,6 +73,12 @@ def test_a_column_that_nobody_uses_may_hold_anything():
 def test_numbers_that_are_none_are_named(given, text):
     with pytest.raises(tacit.UsageError, match=text):
         load(**given)
+    m = tacit.Model()
+    if "q" in given:
+        return
+    with pytest.raises(tacit.UsageError):  # the same in a model, at the line that gives or uses them
+        family = m.family("a", {"w": [[1.0, 2.0], [3.0, 4.0]], "n": [0.0, 0.0], **given})
+        family.w, family.n
 
 
 @pytest.mark.parametrize(
@@ -176,6 +183,26 @@ class TestFrames:
         assert tacit.Problem(text=text, data={"u": frame}).solve().x["a"] == pytest.approx(np.array([[1, 2], [3, 4]]))
         with pytest.raises(tacit.UsageError, match="vectors of different lengths: 1 to 2"):
             tacit.Problem(text=text, data={"u": self.pandas.DataFrame({"w": [[1], [3, 4]]})})
+
+    def test_a_named_index_gives_members_their_names(self):
+        text = "data u = given\nagents a over u { state x in [-9, 9]; private minimize (x - w)^2 }"
+        frame = self.pandas.DataFrame({"home": ["anna", "ben"], "w": [1.0, 2.0]}).set_index("home")
+        whole = frame.set_axis(self.pandas.Index([17, 4], name="home"))
+        for one, names in ((frame, ["anna", "ben"]), (whole, ["17", "4"])):
+            problem = tacit.Problem(text=text, data={"u": one})
+            assert problem.members("a") == names
+            m = tacit.Model()
+            family = m.family("a", one)
+            family.minimize((family.state("x", lower=-9, upper=9) - family.w) ** 2)
+            solution = m.solve()
+            assert m.problem().members("a") == names and list(solution.x.frame("a").index) == names
+            assert solution.x[names[1]].tolist() == [2]
+        frame["name"] = ["x", "y"]  # a column of this name goes first
+        assert tacit.Problem(text=text, data={"u": frame}).members("a") == ["x", "y"]
+        for index in (["z", "y"], self.pandas.Index([0.5, 1], name="t"), self.pandas.RangeIndex(2)):
+            assert tacit.Problem(text=text, data={"u": whole.set_axis(index)}).members("a") == ["a[1]", "a[2]"]
+        with pytest.raises(tacit.UsageError, match=r"its index 'home' has 'anna' twice.*rename_axis\(None\)"):
+            tacit.Problem(text=text, data={"u": frame[["w"]].iloc[[0, 0]]})
 
     def test_vectors_that_count_from_zero_are_refused(self):
         for names in (["w_0", "w_1", "w_2"], ["w_01", "w_02"]):

@@ -85,8 +85,11 @@ def test_functions_of_numpy_that_the_language_has_take_expressions() -> None:
         "min(x)", "x^3", "[1, 2.5] * x",
     ]  # fmt: skip
     assert [np.maximum(3, x).shape, np.abs(x).shape, np.max(x).shape] == [(2,), (2,), ()]
+    assert [text_of(one) for one in (x.sum(), x.mean(), x.max(), x.min(), np.mean(x), (2 * x).sum())] == [
+        "sum(x)", "sum(x) / 2", "max(x)", "min(x)", "sum(x) / 2", "sum(2 * x)",
+    ]  # fmt: skip
     refused(lambda: np.maximum(x, [1, 2, 3]), "maximum needs equal shapes")
-    for wrong in (lambda: np.sin(x), lambda: np.sum(x, axis=0), lambda: np.add.accumulate(x)):
+    for wrong in (lambda: np.sin(x), lambda: np.sum(x, axis=0), lambda: x.mean(axis=0), lambda: np.add.accumulate(x)):
         with pytest.raises(TypeError, match="the language has no numpy"):
             wrong()
 
@@ -250,6 +253,9 @@ def test_a_relation_has_no_truth_value() -> None:
         p > 5
     with pytest.raises(TypeError, match="no !="):
         p != 5
+    for compare in (max, min):  # of Python, which compare by < and >
+        with pytest.raises(TypeError, match="Python's own max and min.*tacit.max.*tacit.min"):
+            compare(p[0], 1)
     assert (p == None) is False and (p == "p") is False and p != "p"  # noqa: E711
 
 

@@ -566,7 +566,7 @@ def test_frames_give_the_columns_of_dictionaries() -> None:
     frame.loc[0, "pref_1"] = None
     other = m.family("other", frame)
     for column in ("pref_1", "pref"):
-        with pytest.raises(AttributeError, match="column 'pref_1' of 'other_data' has no value"):
+        with pytest.raises(tacit.UsageError, match="column 'pref_1' of 'other_data' has no value"):
             getattr(other, column)
 
 

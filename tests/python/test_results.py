@@ -138,6 +138,43 @@ def test_a_sweep_is_that_of_the_command(examples, paper, command):
     assert [one.epsilon for one in grid.points] == pytest.approx([1, 2, 4])
 
 
+def test_multipliers_have_the_names_of_their_constraints(homes_text, homes_data):
+    problem = tacit.Problem(text=homes_text + "constraint both: sum(home: p[1] + p[2]) <= 11", data=homes_data)
+    solution, run = problem.solve(), problem.run(rounds=50, seed=1)
+    assert problem.constraints == ("line[1]", "line[2]", "both")
+    for mu in (solution.mu, run.mu, run.runs[0].mu, run.feasible.bounds):
+        assert mu["line"].tolist() == mu[:2].tolist() and mu["line[2]"] == mu[1] and mu["both"] == mu[2] == mu[-1]
+        assert isinstance(mu, np.ndarray) and type(mu["line"]) is type(mu[:2]) is np.ndarray
+        assert type(mu["both"]) is type(mu[2]) is np.float64 and repr(mu).startswith("array([")
+        with pytest.raises(KeyError, match="there is no constraint 'lien'; did you mean 'line'"):
+            mu["lien"]
+        with pytest.raises(KeyError, match="has no names"):  # it may be in another order
+            np.sort(mu)["line"]
+    trace = run.trace
+    assert trace.mu["line"].shape == (len(trace), 2) and trace.g["both"].tolist() == trace.g[:, 2].tolist()
+
+
+INFEASIBLE = "agent a { state x in [1, 2]; private minimize x }\nconstraint c: a.x <= 0\n"
+NONCONVEX = "agent a { state x in [0, 2]; private minimize -x^2 }\nconstraint c: a.x <= 1\n"
+
+
+@pytest.mark.parametrize(("text", "why"), [(INFEASIBLE, "No point of the sets satisfies"), (NONCONVEX, "not proved")])
+def test_a_solution_that_is_none_raises(text, why):
+    problem = tacit.Problem(text=text)
+    with pytest.raises(tacit.ProblemError, match=f"(?s){why}.*check=False") as caught:
+        problem.solve()
+    shown = problem.solve(check=False)
+    assert caught.value.result.x["a"].tolist() == shown.x["a"].tolist()
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", lower=1, upper=2)
+    a.minimize(x)
+    m.constraint("c", x <= 0)
+    with pytest.raises(tacit.ProblemError):
+        m.solve()
+    assert not m.solve(check=False).holds
+
+
 def test_bound_and_audit_are_those_of_the_command(examples, paper, command):
     printed, bound = command("bound", examples / "paper.tacit"), paper.bound()
     assert bound.facts.radius == printed["estimate"]["radius"] and bound.says_something is not printed["vacuous"]

@@ -13,9 +13,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from ..facts import did_you_mean
 from .expressions import Binary, Expression, Literal, Operand, as_expression, begins_with, parts_of
 from .names import Index, MemberName, Name, indices, write_ranges
-from .places import Place, checked_name, did_you_mean, here, is_name, quoted, refusal
+from .places import Place, checked_name, here, is_name, quoted, refusal, refused_data
 from .printer import INLINE_NUMBERS, Definition, Scope, Writer
 from .relations import Membership, Relation
 from .shapes import Shape, shape_text
@@ -359,12 +360,14 @@ class Block:
         if nodes is None or name.startswith("__"):
             raise AttributeError(name)
         if name not in nodes:
+            self._check_read(name)
             raise AttributeError(self._unknown(name))
         return nodes[name]._used()
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self._nodes:
+                self._check_read(key)
                 raise KeyError(self._unknown(key))
             return self._nodes[key]._used()
         raise TypeError(f"'{self.name}' is one agent: name a state of it, as in {self.name}.x")
@@ -377,6 +380,9 @@ class Block:
 
     def __repr__(self) -> str:
         return f"<{self._head()}: {', '.join(self._nodes) or 'empty'}>"
+
+    def _check_read(self, name: str) -> None:
+        """Raises where this is a column without numbers."""
 
     def _unknown(self, name: str) -> str:
         known = list(self._nodes)
@@ -555,9 +561,11 @@ class FamilyBlock(Block):
     def _unknown(self, name: str) -> str:
         if name == "index":
             return f"the member's number has no name: write m.family('{self.name}', ..., index='i')"
-        if self._table is not None and name in self._table.unread:
-            return self._table.unread[name]
         return super()._unknown(name)
+
+    def _check_read(self, name: str) -> None:
+        if self._table is not None and name in self._table.unread:
+            raise refused_data(self._table.unread[name])
 
     def __len__(self) -> int:
         if self._members is None:
@@ -626,11 +634,13 @@ class Member:
         if name.startswith("__") or family is None:
             raise AttributeError(name)
         if name not in family._nodes:
+            family._check_read(name)
             raise AttributeError(family._unknown(name))
         return MemberName(family, self._number, family._nodes[name])
 
     def __getitem__(self, name: str) -> Expression:
         if name not in self._family._nodes:
+            self._family._check_read(name)
             raise KeyError(self._family._unknown(str(name)))
         return MemberName(self._family, self._number, self._family._nodes[name])
 

@@ -17,6 +17,7 @@ of the language, from 1: ``p[t]`` and ``p[t + 1]`` are printed as they are writt
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ import numpy.typing as npt
 
 from ..data import numbers_of
 from ..errors import UsageError
-from .places import Place, here, refusal
+from .places import Place, here, refusal, refused_data
 from .printer import (
     ADD,
     INLINE_NUMBERS,
@@ -44,9 +45,8 @@ from .printer import (
 from .relations import Membership, Relation, SetShape
 from .shapes import Shape, equal_shapes, shape_text
 
-Operand: TypeAlias = "Expression | float | Sequence[Any] | npt.NDArray[Any]"
-
 _DEEPEST = 200
+_NOT_PYTHONS = "Python's own max and min compare in this way, too: for expressions they are tacit.max and tacit.min"
 _UFUNCS: dict[str, Any] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -203,10 +203,10 @@ class Expression:
         raise TypeError("the language has no !=; a set and a constraint are made with <=, >= and ==")
 
     def __lt__(self, other: Operand) -> NoReturn:
-        raise TypeError("a strict inequality describes an open set; write <=; the least of several is tacit.min")
+        raise TypeError(f"a strict inequality describes an open set; write <=. {_NOT_PYTHONS}")
 
     def __gt__(self, other: Operand) -> NoReturn:
-        raise TypeError("a strict inequality describes an open set; write >=; the largest of several is tacit.max")
+        raise TypeError(f"a strict inequality describes an open set; write >=. {_NOT_PYTHONS}")
 
     __hash__ = object.__hash__
 
@@ -221,6 +221,33 @@ class Expression:
         if not isinstance(shape, SetShape):
             raise TypeError(f"expected tacit.box, simplex, ball, ball1 or ellipsoid, not {type(shape).__name__}")
         return Membership(self, shape)
+
+    # ---- all elements; np.sum(p) comes here too ----
+
+    def sum(self, axis: None = None, **options: Any) -> Expression:
+        """The sum of all elements, as ``tacit.sum``."""
+        return self._reduced("sum", axis, options)
+
+    def mean(self, axis: None = None, **options: Any) -> Expression:
+        """The sum of all elements, divided by how many there are."""
+        total = self._reduced("sum", axis, options)
+        if None in self._shape:
+            raise TypeError("this length is not known in Python; write tacit.sum(p) / tacit.length(p)")
+        return total / math.prod(one for one in self._shape if one is not None)
+
+    def max(self, axis: None = None, **options: Any) -> Expression:
+        """The largest element, as ``tacit.max``."""
+        return self._reduced("max", axis, options)
+
+    def min(self, axis: None = None, **options: Any) -> Expression:
+        """The smallest element, as ``tacit.min``."""
+        return self._reduced("min", axis, options)
+
+    def _reduced(self, name: str, axis: object, options: dict[str, Any]) -> Expression:
+        given = [f"axis={axis}" for _ in (0,) if axis is not None] + [one for one in options if options[one] is not None]
+        if given:
+            raise TypeError(f"the language has no numpy.{name} with {given[0]}: {name}() is over all elements")
+        return Call(name, [self], ())
 
     # ---- elements ----
 
@@ -248,6 +275,9 @@ class Expression:
         return (self[i] for i in range(len(self)))
 
 
+Operand: TypeAlias = Expression | float | Sequence[Any] | npt.NDArray[Any]
+
+
 def as_expression(value: Operand) -> Expression:
     """A value as a part of an expression: a number, an array, or a list that may have expressions in it."""
     if isinstance(value, Expression):
@@ -263,9 +293,9 @@ def as_expression(value: Operand) -> Expression:
     try:
         array = numbers_of(value, "this number" if isinstance(value, (int, float, np.number)) else "this array").copy()
     except (UsageError, OverflowError) as error:
-        raise refusal(str(error)) from None
+        raise refused_data(str(error)) from None
     if array.ndim > 2 or array.size == 0:
-        raise refusal(f"this array has shape {array.shape}; the language has numbers, vectors and matrices, none empty")
+        raise refused_data(f"this array has shape {array.shape}; the language has numbers, vectors and matrices, none empty")
     return Literal(array)
 
 

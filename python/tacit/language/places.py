@@ -6,16 +6,14 @@ that made it, and a mark below the part that is meant.
 
 from __future__ import annotations
 
-import difflib
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterable
 from types import CodeType
 from typing import Final
 
-from ..errors import Diagnostic, ProblemError, Status
+from ..errors import DataError, Diagnostic, ProblemError, Status
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -84,14 +82,10 @@ def refusal(message: str, place: Place | None = None, *notes: tuple[Place | None
     return ProblemError("\n".join(str(one) for one in found), Status.BAD_PROBLEM, tuple(found))
 
 
-def did_you_mean(wanted: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name.
-
-    >>> did_you_mean("wieght", ["need", "weight"])
-    "; did you mean 'weight'?"
-    """
-    near = difflib.get_close_matches(wanted, list(known), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
+def refused_data(message: str) -> DataError:
+    """The same for data that are no finite numbers."""
+    error = refusal(message)
+    return DataError(str(error), Status.BAD_USAGE, error.diagnostics)
 
 
 def checked_name(name: str, what: str) -> str:

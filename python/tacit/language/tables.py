@@ -14,7 +14,8 @@ import numpy as np
 
 from ..data import columns_of, is_table, numbers_of
 from ..errors import UsageError
-from .places import did_you_mean, refusal
+from ..facts import did_you_mean
+from .places import refusal, refused_data
 from .printer import Array, Definition, number_text
 
 # `stem_7`, without zeros in front: columns stem_1, stem_2, ... form a vector (src/model/table.c).
@@ -52,7 +53,7 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int, dict[str, st
     try:
         columns = columns_of(value, what)
     except UsageError as error:
-        raise refusal(str(error)) from None
+        raise refused_data(str(error)) from None
     for name, values in columns.items():
         try:
             given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}").copy()
@@ -64,15 +65,15 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int, dict[str, st
         if numbered is not None and numbered["stem"] in unread and numbered["stem"] not in columns:
             del given[name]
     if not given:
-        raise refusal(next(iter(unread.values())))
+        raise refused_data(next(iter(unread.values())))
     for name, array in given.items():
         if name != "name" and (array.ndim not in (1, 2) or array.size == 0):
-            raise refusal(
+            raise refused_data(
                 f"column '{name}' of {what} has shape {array.shape}; a column is members, or members x components"
             )
         if len(array) != len(next(iter(given.values()))):
             first, rows = next((one, len(values)) for one, values in given.items())
-            raise refusal(f"{what}: '{first}' has {rows} rows, '{name}' has {len(array)}")
+            raise refused_data(f"{what}: '{first}' has {rows} rows, '{name}' has {len(array)}")
     return given, len(next(iter(given.values()))), unread
 
 
@@ -155,7 +156,9 @@ def check_public(
     listed = tuple(public)
     for one in listed:
         if one not in columns and not (one == "name" and has_names):
-            raise refusal(unread.get(one) or f"{what} has no column {one!r}{did_you_mean(str(one), columns)}")
+            if one in unread:
+                raise refused_data(unread[one])
+            raise refusal(f"{what} has no column {one!r}{did_you_mean(str(one), columns)}")
     return listed
 
 
