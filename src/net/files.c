@@ -16,13 +16,25 @@ static tc_status complain(tc_buffer *messages, tc_status status, const char *wha
     return status;
 }
 
+static tc_status check_writers(const struct stat *found, const char *path, const char *remedy, tc_buffer *messages) {
+    if ((found->st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return TC_OK;
+    tc_buffer_printf(messages, "'%s' is refused, since others may write it: chmod %s\n", path, remedy);
+    return TC_BAD_USAGE;
+}
+
 tc_status tc_private_folder(const char *path, tc_buffer *messages) {
     struct stat found;
     if (mkdir(path, 0700) == 0)
         return TC_OK;
     if (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
-        return TC_OK;
+        return check_writers(&found, path, "700", messages);
     return complain(messages, TC_CANNOT_WRITE, "make the folder", path);
+}
+
+tc_status tc_private_file_check(const char *path, tc_buffer *messages) {
+    struct stat found;
+    return stat(path, &found) == 0 ? check_writers(&found, path, "600", messages) : TC_OK;
 }
 
 static bool write_all(int descriptor, const unsigned char *bytes, size_t size) {

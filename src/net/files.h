@@ -6,8 +6,12 @@
 
 #include <stdbool.h>
 
-/* Makes the folder (mode 0700) unless it exists; its parent must exist. TC_CANNOT_WRITE with a message. */
+/* Makes the folder (mode 0700) unless it exists; its parent must exist. TC_CANNOT_WRITE with a message, and
+ * TC_BAD_USAGE if others may write there. */
 tc_status tc_private_folder(const char *path, tc_buffer *messages) TC_MUST_USE;
+
+/* TC_BAD_USAGE with a message if the file is there and others may write it. */
+tc_status tc_private_file_check(const char *path, tc_buffer *messages) TC_MUST_USE;
 
 /* Replaces a file as a whole: writes a new one (mode 0600) beside it, waits for the disk, renames it. On failure the
  * old file is unchanged: TC_CANNOT_WRITE with a message. */

@@ -115,6 +115,13 @@ static tc_status read_all(ledger_job *j, int file) {
         tc_buffer_printf(j->messages, "%s: not a plain file, so it is not a ledger\n", j->ledger->path);
         return TC_BAD_USAGE;
     }
+    if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        tc_buffer_printf(j->messages,
+                         "'%s' is refused as a ledger, since others may write it: chmod 600. Whoever can write it "
+                         "decides what was spent\n",
+                         j->ledger->path);
+        return TC_BAD_USAGE;
+    }
     char *part = TC_NEW(j->arena, char, PART);
     for (;;) {
         ssize_t count = pread(file, part, PART, (off_t)j->text.length);

@@ -143,7 +143,7 @@ tc_status tc_server_trace_open(tc_server *s) {
     if (last->round > written && s->half != NULL)
         tc_server_trace_row(s, last->round,
                             (tc_answer_scalars){.step = last->step, .regularization = last->regularization});
-    return fflush(s->trace) == 0 ? TC_OK : cannot(s, path);
+    return s->trace != NULL && fflush(s->trace) == 0 ? TC_OK : cannot(s, path);
 }
 
 void tc_server_trace_row(tc_server *s, uint64_t round, tc_answer_scalars scalars) {
@@ -154,20 +154,21 @@ void tc_server_trace_row(tc_server *s, uint64_t round, tc_answer_scalars scalars
     for (size_t j = 0; j < s->settings->model->constraint_count; j++)
         (void)fprintf(s->trace, ",%.17g", mu[j]);
     (void)fputc('\n', s->trace);
-    if (fflush(s->trace) != 0)
-        s->has_trace_failed = true;
+    if (fflush(s->trace) == 0)
+        return;
+    TC_LOG(s->settings->log, TC_EVENT_TRACE_FAILED, tc_log_text("file", s->settings->trace),
+           tc_log_why(strerror(errno)));
+    s->has_trace_failed = true;
+    (void)fclose(s->trace); /* a later row would stand behind half a row */
+    s->trace = NULL;
 }
 
-tc_status tc_server_trace_close(tc_server *s) {
-    if (s->trace == NULL)
-        return TC_OK;
-    bool failed = ferror(s->trace) != 0 || s->has_trace_failed;
-    failed |= fclose(s->trace) != 0;
+bool tc_server_trace_close(tc_server *s) {
+    bool failed = s->has_trace_failed || (s->trace != NULL && fclose(s->trace) != 0);
     s->trace = NULL;
-    if (!failed)
-        return TC_OK;
-    tc_buffer_printf(s->messages, "the trace '%s' could not be written completely\n", s->settings->trace);
-    return TC_CANNOT_WRITE;
+    if (failed)
+        tc_buffer_printf(s->messages, "the trace '%s' could not be written completely\n", s->settings->trace);
+    return !failed;
 }
 
 /* ---- the ports ---- */

@@ -426,11 +426,11 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
         tc_server_give_up(s, status, result);
     }
     tc_notify_stopping();
-    tc_status traced = tc_server_trace_close(s);
+    result->has_trace_failed = !tc_server_trace_close(s);
     stop(s);
     if (s->journal != NULL && (status == TC_OK || !tc_journal_is_broken(s->journal))) /* else why is said already */
         tc_server_give_lease_up(s);
     event_set_log_callback(NULL);
     event_set_fatal_callback(NULL);
-    return status != TC_OK ? status : traced;
+    return status;
 }

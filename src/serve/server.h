@@ -65,6 +65,7 @@ typedef struct tc_server_result {
     const char *names;            /* agents that the end concerns; "" for none */
     const char *reason;           /* of a run that diverged; NULL: not known */
     uint64_t held;
+    bool has_trace_failed;
     bool is_logged; /* the messages are in the log already */
 } tc_server_result;
 
@@ -168,7 +169,8 @@ tc_status tc_server_make_cloud_half(tc_server *server, uint64_t first_round) TC_
 /* One line of released figures for each round. A resumed run continues its file. */
 tc_status tc_server_trace_open(tc_server *server) TC_MUST_USE;
 void tc_server_trace_row(tc_server *server, uint64_t round, tc_answer_scalars scalars);
-tc_status tc_server_trace_close(tc_server *server) TC_MUST_USE;
+/* False: rows are missing, and a message says so. */
+bool tc_server_trace_close(tc_server *server) TC_MUST_USE;
 
 /* "LISTENPORT HTTPPORT", replaced as a whole. */
 tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;

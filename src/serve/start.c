@@ -75,6 +75,7 @@ void tc_server_refresh(void *context) {
         s->figures.links = tc_loops_count(s->loops);
         s->figures.answers = tc_rounds_answers(s->rounds);
     }
+    s->figures.has_trace_failed = s->has_trace_failed;
     s->figures.log_lost = tc_log_lost(s->settings->log);
     s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->half) : NULL;
     s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->half) : NULL;

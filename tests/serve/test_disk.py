@@ -194,6 +194,31 @@ class Disks(unittest.TestCase):
         self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
         self.assertEqual(len(self.book.answers), ROUNDS * len(self.names))
 
+    def test_a_trace_that_cannot_be_written_is_told_at_once_and_at_the_end_and_stops_nothing(self):
+        room = self.room("1m")
+        parties.TACIT, before = str(self.program), parties.TACIT
+        self.addCleanup(setattr, parties, "TACIT", before)
+        self.trace = room.folder / "cloud.csv"
+        cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--trace", self.trace, "--log", "json",
+                                         trace=False)
+        own = self.parties.start_agent("a1", "a2", keys=self.parties.issue(["a1", "a2"], together="both"), port=self.port,
+                                       trace=False, more=["--trace", room.folder / "agents.csv"])
+        town.await_event(cloud, "enrolled", more_than=1)
+        self.assertIn("\ntacit_trace_failed 0\n", town.page(self.parties.http_port, "metrics"))
+        room.fill()
+        gate = recorders.Gate(ROUNDS - 1)
+        self.agents = [recorders.Recorder(["a3"], self.port, self.parties.key_folders["a3"], self.book, move=gate)]
+        self.agents[0].start()
+        Parties.wait_for(lambda: self.agents[0].answered >= ROUNDS - 1, what="rounds")
+        told = town.events(cloud, "trace-failed")
+        self.assertEqual([(line["level"], line["file"], line["why"]) for line in told],
+                         [("error", str(self.trace), "No space left on device")])
+        self.assertEqual(own.err.count("No space left on device: the run goes on without it"), 1, own.err)
+        Parties.wait_for(lambda: "\ntacit_trace_failed 1\n" in town.page(self.parties.http_port, "metrics"), what="the metric")
+        gate.until = ROUNDS
+        self.assertEqual((cloud.wait(), own.wait()), (3, 3), cloud.err + own.err)
+        self.assertEqual((cloud.json()["outcome"], own.json()["outcome"]), ("done", "done"))
+
     def test_a_log_that_nobody_can_write_stops_nothing(self):
         state = self.parties.folder / "state"
         silent = self.parties.folder / "silent"

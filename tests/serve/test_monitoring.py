@@ -76,16 +76,16 @@ class Alerts(unittest.TestCase):
 class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with Parties(town.problem(2), options=town.options(100000)) as place:
-            place.start_cloud()
+        with Parties(town.problem(2), options=town.options(20)) as place:
+            place.start_cloud("--linger", 600)
             place.start_agents(trace=False)
             url = f"http://127.0.0.1:{place.http_port}/metrics"
 
             def page():
                 with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                     text = answer.read().decode()
-                return text if "\ntacit_last_round_time_seconds" in text else None
-            cls.page = place.wait_for(page, what="a page with a round")
+                return text if "\ntacit_last_success_time_seconds" in text else None
+            cls.page = place.wait_for(page, what="a page of a run that is done")
         cls.names = set(re.findall(r"^(tacit_\w+)", cls.page, re.MULTILINE))
 
     def expect_known(self, text, where):

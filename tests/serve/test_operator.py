@@ -384,6 +384,9 @@ class Notices(Place):
         place.wait_for(lambda: json.loads(get(place.http_port, "/status")[1])["phase"] == "done", what="the end")
         self.assertIn('tacit_phase{phase="done"} 1', get(place.http_port, "/metrics")[1])
         place.wait_for(lambda: "info done:" in cloud.err, what="the end in the log")
+        place.wait_for(lambda: "\ntacit_last_success_time_seconds" in get(place.http_port, "/metrics")[1], what="its time")
+        self.assertEqual(metric(place.http_port, "tacit_last_success_time_seconds"),
+                         metric(place.http_port, "tacit_last_round_time_seconds"))
         self.assertTrue(cloud.is_running())
         self.assertEqual(cloud.stop(), 0)
         self.assertEqual(cloud.json()["outcome"], "done")
@@ -529,6 +532,34 @@ class Links(Place):
         cloud = place.start_cloud(ready=None)
         self.assertEqual(cloud.wait(), 3)
         self.assertIn("it is a symbolic link", cloud.err)
+
+
+class Modes(Place):
+    def test_what_others_may_write_is_refused_as_keys_are(self):
+        place = self.place()
+        cloud = place.start_cloud(trace=False)
+        agent = place.start_agent("a1", trace=False)
+        place.wait_for(lambda: "agent=a1" in cloud.err, what="an agent")
+        self.assertEqual((agent.stop(), cloud.stop()), (0, 0))
+        journal, ledger, own = place.folder / "journal", place.folder / "spent", place.states / "a1"
+        ledger.touch(0o600)
+        starts = {"cloud": lambda: place.start_cloud("--ledger", ledger, trace=False, ready=None),
+                  "agent": lambda: place.start_agent("a1", trace=False)}
+        for party, path, good, modes in (("cloud", journal, 0o755, (0o777, 0o770, 0o1777)), ("cloud", ledger, 0o644, (0o666, 0o620)),
+                                         ("cloud", journal / "journal.db", 0o644, (0o666,)),
+                                         ("cloud", journal / "journal.db-wal", 0o644, (0o666,)),
+                                         ("agent", own, 0o755, (0o777, 0o770)), ("agent", own / "a1.state", 0o644, (0o666,))):
+            for mode in modes:
+                with self.subTest(f"{path.name}, {mode:o}"):
+                    os.chmod(path, mode)
+                    process = starts[party]()
+                    self.assertEqual(process.wait(), 2, process.err)
+                    self.assertIn(str(path), process.err)
+                    self.assertIn("others may write it: chmod ", process.err)
+            os.chmod(path, good)
+        cloud = place.start_cloud("--ledger", ledger, trace=False)
+        place.start_agents(trace=False)
+        self.assertEqual(cloud.wait(), 0, cloud.err)
 
 
 class Manual(Place):

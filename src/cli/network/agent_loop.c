@@ -243,13 +243,20 @@ static void close_trace(void *what) { (void)fclose(what); }
 void tc_agent_trace_row(void *context, size_t agent, uint64_t round, const double *x) {
     tc_agent_tracer *t = context;
     const tc_agent_steps *steps = &t->agents[agent];
-    if (t->file == NULL)
+    if (t->file == NULL || t->failed)
         return;
     (void)fprintf(t->file, "%llu,%s", (unsigned long long)round, steps->name);
     for (size_t i = 0; i < steps->states; i++)
         (void)fprintf(t->file, ",%.17g", x[i]);
     (void)fputc('\n', t->file);
-    t->failed = fflush(t->file) != 0 || ferror(t->file) != 0 || t->failed;
+    t->failed = fflush(t->file) != 0;
+    if (!t->failed)
+        return;
+    tc_buffer_printf(&t->cli->messages,
+                     "tacit agent: the trace '%s' cannot be written: %s: the run goes on without it, and this "
+                     "program ends with 3\n",
+                     t->path, strerror(errno));
+    tc_cli_flush(t->cli);
 }
 
 /* An existing file must be such a trace. */
@@ -262,6 +269,8 @@ static const char *find_wrong_trace(int descriptor) {
 }
 
 tc_status tc_agent_trace_begin(tc_cli *cli, const char *path, tc_agent_tracer *t) {
+    t->cli = cli;
+    t->path = path;
     if (path == NULL)
         return TC_OK;
     int descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

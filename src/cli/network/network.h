@@ -103,6 +103,8 @@ bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) TC_M
 
 typedef struct tc_agent_tracer {
     const tc_agent_steps *agents;
+    tc_cli *cli;
+    const char *path;
     FILE *file; /* NULL: none is wanted */
     bool failed;
 } tc_agent_tracer;

@@ -543,7 +543,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     }
     *yes = output.result != NULL && (result.end == TC_RUN_STOPPED ||
                                      (result.end == TC_RUN_DONE && setup.sound && !lacks_last(output.plan, &result)));
-    return TC_OK;
+    return output.result != NULL && result.has_trace_failed ? TC_CANNOT_WRITE : TC_OK;
 }
 
 const tc_command tc_command_serve = {

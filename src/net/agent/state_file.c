@@ -331,8 +331,10 @@ static tc_status open_in(tc_arena *arena, tc_state_file *state, int folder, tc_b
         if (errno != EINTR)
             return complain(state, messages, TC_CANNOT_WRITE, "lock the folder of");
     state->descriptor = open(state->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (state->descriptor >= 0)
-        return open_there(arena, state, folder, messages, record);
+    if (state->descriptor >= 0) {
+        tc_status status = tc_private_file_check(state->path, messages);
+        return status != TC_OK ? status : open_there(arena, state, folder, messages, record);
+    }
     if (errno == ELOOP) {
         tc_buffer_printf(messages, "the state file '%s' is a symbolic link; give the folder that has the file itself\n",
                          state->path);

@@ -211,11 +211,15 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     return good ? TC_OK : tc_journal_complain_damage(journal, messages);
 }
 
+static const char *log_of(const tc_journal *journal, const char *path) {
+    return tc_arena_format(journal->arena, "%s-wal", path);
+}
+
 /* Refuses a missing or empty file beside a log: SQLite would make a new file and delete the log, which may hold a whole
  * run. */
 static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
     struct stat file, log;
-    const char *path = tc_arena_format(journal->arena, "%s-wal", journal->name);
+    const char *path = log_of(journal, journal->name);
     bool is_there = stat(journal->name, &file) == 0 && file.st_size > 0;
     if (is_there || stat(path, &log) != 0 || log.st_size == 0)
         return TC_OK;
@@ -246,6 +250,10 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
             status = check_link(journal, messages);
         if (status == TC_OK)
             status = check_log(journal, messages);
+        if (status == TC_OK)
+            status = tc_private_file_check(journal->name, messages);
+        if (status == TC_OK)
+            status = tc_private_file_check(log_of(journal, journal->name), messages);
         if (status != TC_OK)
             return status;
     }
@@ -284,10 +292,6 @@ static bool is_open_elsewhere(const char *path) {
 static tc_status cannot(const char *path, tc_buffer *messages) {
     tc_buffer_printf(messages, "cannot write '%s': %s\n", path, strerror(errno));
     return TC_CANNOT_WRITE;
-}
-
-static const char *log_of(const tc_journal *journal, const char *path) {
-    return tc_arena_format(journal->arena, "%s-wal", path);
 }
 
 static tc_status set_aside(tc_journal *journal, const tc_journal_settings *settings, tc_buffer *messages) {

@@ -225,6 +225,9 @@ static void measure_progress(tc_buffer *out, const tc_figures *figures) {
     if (figures->last_round > 0)
         gauge(out, "last_round_time_seconds", "When the last round was answered, in seconds since 1970.",
               figures->last_round);
+    if (figures->phase == TC_PHASE_DONE && figures->last_round > 0 && figures->round == figures->rounds)
+        gauge(out, "last_success_time_seconds", "When this process brought its run to the end, in seconds since 1970.",
+              figures->last_round);
     if (figures->certificate_expiry > 0)
         gauge(out, "certificate_expiry_time_seconds", "When the cloud's certificate ends, in seconds since 1970.",
               figures->certificate_expiry);
@@ -233,6 +236,8 @@ static void measure_progress(tc_buffer *out, const tc_figures *figures) {
 static void add_upkeep(tc_buffer *out, const tc_figures *figures) {
     gauge(out, "last_reload_successful", "0 if the last attempt to read the certificates again failed.",
           !figures->has_reload_failed);
+    gauge(out, "trace_failed", "1 if the file of --trace could not be written; the run goes on without it.",
+          figures->has_trace_failed);
     counter(out, "log_lines_lost_total", "Lines of the log that were dropped.", figures->log_lost);
 }
 

@@ -58,7 +58,8 @@ typedef struct tc_figures {
     uint64_t answers, answers_again;     /* sent; sent again */
     uint64_t commits[TC_COMMIT_BUCKETS];
     double commit_seconds;
-    bool has_reload_failed;    /* of the certificates, the last time */
+    bool has_reload_failed; /* of the certificates, the last time */
+    bool has_trace_failed;
     uint64_t log_lost;         /* lines of the log that were dropped */
     const char *version;       /* of the program */
     double certificate_expiry; /* seconds of CLOCK_REALTIME; 0 in plain text */
