@@ -8,6 +8,7 @@ probability below 1e-6. key_fixed alone has no seed: it breaks the system's rand
 # labels: long once
 
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -116,6 +117,38 @@ TESTED = [
     ("average_of_some_rounds", "an average is sent though rounds are missing", "serve/test_last_round.py",
      "LastRound.test_an_agent_without_an_average_of_all_rounds_sends_none",
      "test_an_agent_without_an_average_of_all_rounds_sends_none"),
+    *((fault, what, "engine/test_data_worlds", None, word) for fault, what, word in (
+        ("simplex_half", "a simplex's size moves states half as far", "distances_hold_in_every_round"),
+        ("factors_maximum", "a datum in a factor and in what is left: the larger counts", "distances_hold_in_every_round"),
+        ("slopes_maximum", "of a sum that moves the part that moves most counts", "distances_hold_in_random_problems"),
+        ("bounds_without_coefficients", "x moves as b in a x <= b does", "distances_hold_in_every_round"),
+        ("set_or_wish", "a datum in set and objective: the larger distance counts", "distances_hold_in_random_problems"),
+        ("curvature_of_diagonal", "the curvature of coupled states is that of each", "distances_hold_in_random_problems"),
+        ("divisors_forgotten", "a quotient or a root moves as what is divided", "distances_hold_in_every_round"),
+        ("box_of_the_first", "the first member's box passes for everybody's", "members_may_differ_in_what_is_public"))),
+    ("one_datum_counts", "of several data the farthest counts alone", "plan/test_distances", None,
+     "families_are_weighed_by_their_own_distances"),
+    ("steps_exact", "agents' steps pass for exact", "plan/test_distances", None, "families_are_weighed_by_their_own_distances"),
+    ("reach_off_lattice", "rounding of states brings none further apart", "plan/test_distances", None,
+     "a_distance_in_every_round_costs_as_many_times_as_there_are_rounds"),
+    ("rounding_forgotten", "rounding to lattices does not count", "plan/test_forms", None,
+     "no_pair_of_states_beats_the_price_of_forms"),
+    ("data_below_ranges", "data below their range are used as they are", "model/test_ranges", None,
+     "data_are_moved_before_anything_is_computed_from_them"),
+    ("integers_pass", "states that come as integers are not moved into the box", "release/test_release", None,
+     "states_go_to_the_nearest_lattice_point_of_the_box"),
+    ("rows_not_kept", "blocks with noise on outputs do not enforce public sets", "release/test_public_set", None,
+     "every_way_in_has_the_same_bits"),
+    ("rows_unrounded", "a block's states are not on their lattice", "release/test_release_parts", None,
+     "parts_have_the_bits_of_the_whole_on_any_number_of_threads"),
+    ("wide_boxes_wider", "boxes of very fine lattices are a step larger", "release/test_release_parts", None,
+     "all_states_at_once_are_as_one_by_one"),
+    ("ahead_in_pairs", "noise drawn ahead: two rounds have the same", "release/test_ahead", None,
+     "bits_are_those_of_noise_drawn_in_time"),
+    ("groups_share", "groups of numbers have the noise of the first", "release/test_release_parts", None,
+     "parts_have_the_bits_of_the_whole_on_any_number_of_threads"),
+    ("outer_pieces_share", "constraints drawn later have the noise of the first", "release/test_release_parts", None,
+     "thousands_of_constraints_have_the_bits_of_the_whole"),
     ("memory_in_the_clear", "a journal row's averages are not encrypted", "serve/test_key", None, "nothing_of_it_can_be_read"),
 ]
 
@@ -183,6 +216,7 @@ def try_certified(mutant):
     return "verify_plan.py", None
 
 
+@functools.lru_cache(maxsize=None)
 def test(name, fault, part):
     """(exit code, words) of a test of the command, or of the test in C, with a fault or as it is."""
     suffix = "" if fault is None else f"_with_{fault}"

@@ -127,7 +127,7 @@ static const form FORMS[] = {
      12, 2, 0.9, 3.3},
     {"a need of quartic wishes",
      "state x[3] in [0, 4]\nprivate set dot([%1, %2, 1], x) >= v\nprivate minimize sum((x - 1)^4) + %3 * x[2]^2", 5, 1,
-     0.3, 3.3},
+     0.3, 3.9},
     {"a cap with coefficients",
      "state x[3] in [0, 5]\nprivate set %1 * x[1] + %2 * x[2] + x[3] <= 1 + v\nprivate minimize sumsq(x - [%3, 4, 5])",
      6, 1, 0.3, 0.05},
@@ -139,6 +139,8 @@ static const form FORMS[] = {
      10, 2, 0.2, NAN},
     {"bounds", "state x[3] in [0, 5]\nprivate set x <= 1 + v\nprivate minimize %1 * sumsq(x - [%2, %3, 2])", 3, 0.5,
      0.9, 0.05},
+    {"a bound with a coefficient", "state x in [0, 9]\nprivate set %1 * x <= 0.1 + v\nprivate minimize -x", 1, 0.5, 0.9,
+     0.01},
     {"bounds of flat wishes", "state x[2] in [0, 5]\nprivate set x in [0.2 * v, 1 + v]\nprivate minimize %1 * x[1]", 3,
      0.5, 0.9, 0.7},
     {"a need and a wish",
@@ -147,6 +149,13 @@ static const form FORMS[] = {
     {"exponentials", "state x[2] in [-1, 2]\nprivate minimize exp(x[1] - v) + exp(v - x[1]) + %1 * (x[2] - v)^2", 1,
      0.2, 0.3, 0.5},
     {"huber", "state x[2] in [-3, 3]\nprivate minimize sum(huber(x - v, 0.5)) + %1 * sumsq(x)", 1, 0.2, 0.3, 0.5},
+    {"a wish at a root", "state x in [0, 5]\nprivate minimize (x - sqrt(0.01 + v))^2", 0.1, 0.1, 0.4, 1},
+    {"a simplex", "state x[3] in [0, 4]\nprivate set x in simplex(1 + v)\nprivate minimize %1 * sumsq(x - [%2, 0, 2])",
+     2, 1, 0.9, NAN},
+    {"a wish that is its own weight", "state x in [0, 1.9]\nprivate minimize %1 * (1.9 + v) * (x - 1.9 - v)^2", 0.1,
+     0.1, 0.9, 1},
+    {"a wish over its own weight", "state x in [2, 4]\nprivate minimize %1 * (x - 1.9 - v)^2 / (1.9 + v)", 0.1, 0.1,
+     0.4, 3},
 };
 enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS };
 
@@ -217,6 +226,133 @@ static void distances_hold_in_every_round(void **state) {
         if (strstr(FORMS[i].text, "3 + v") == NULL && reached[i] < FORMS[i].worth)
             fail_msg("%s: the attack comes to %g of the distance only", FORMS[i].name, reached[i]);
     }
+}
+
+/* ---- random problems --------------------------------------------------------------------------------------------- */
+
+/* Parts of a problem with states in a box from low to high; %V is what the datum v makes, %1 .. %6 are numbers of the
+ * case. A wish is of one state, y; the other one couples all states. */
+static const char *const DATA[] = {"v",           "(%1 + v)",    "%1 * v",     "(2 * %1 - v)", "v^2", "exp(0.3 * v)",
+                                   "1 / (1 + v)", "sqrt(1 + v)", "log(2 + v)", "v * w"};
+static const char *const WISHES[] = {"(y - %V)^2",
+                                     "%2 * (y - %V)^2 + %3 * y",
+                                     "(1 + v) * (y - %V)^2",
+                                     "(y - %V)^2 / (%2 + v)",
+                                     "(0.2 + v) * (y - %V)^2",
+                                     "(%V + 9) * y^2 - 2 * y * %V",
+                                     "exp(0.4 * (y - %V)) + y^2",
+                                     "(y - %V)^4 + %2 * y^2",
+                                     "-log(20 + y - %V) + %2 * y^2",
+                                     "sqrt(1 + (y - %V)^2) + %3 * y^2",
+                                     "huber(y - %V, %2)",
+                                     "(y - %V)^2 + (y + %2 * v)^2",
+                                     "%2 * (y - 1)^2 + %V * y",
+                                     "(y - 1)^2",
+                                     "%3 * y",
+                                     "w * (y - %V)^2",
+                                     "(w + v) * (y - %V)^2"};
+static const char *const TOGETHER[] = {
+    "", "", "", " + %4 * sum(x)^2", " + %4 * (x[1] - v)^2 * (1 + v)", " + logsumexp(x[1] - v, x[2])"};
+static const char *const PRIVATE_SETS[] = {"",
+                                           "",
+                                           "",
+                                           "sum(x) >= %V",
+                                           "sum(x) <= 30 + %V",
+                                           "%5 * x[1] + %6 * x[2] >= %V",
+                                           "sum(x) == 8 + %V",
+                                           "%5 * x[1] - %6 * x[2] <= 3 + %V",
+                                           "%V <= sum(x) <= 30 + v",
+                                           "x <= 4 + %V",
+                                           "x >= -3 - %V",
+                                           "x in [-2 - %V, 4 + v]",
+                                           "x in simplex(1 + %V)",
+                                           "%5 * x[1] <= 4 + %V",
+                                           "-%5 * x[2] <= 2 + %V",
+                                           "norm(x) <= 12 + %V",
+                                           "sum(x) >= 1 / %5"};
+
+typedef struct draw { /* of one problem: the same text for both of its values */
+    double numbers[6], low, upper, by, w;
+    size_t dim;
+} draw;
+
+static size_t put(char *out, size_t length, const char *part, const draw *d, const char *datum, size_t state) {
+    for (const char *at = part; *at != '\0'; at++) {
+        if (*at == '%' && at[1] == 'V')
+            length = put(out, length, datum, d, "v", state);
+        else if (*at == '%')
+            length += (size_t)snprintf(out + length, TEXT - length, "%.17g", d->numbers[at[1] - '1']);
+        else if (*at == 'y')
+            length += (size_t)snprintf(out + length, TEXT - length, "x[%zu]", state);
+        else
+            length += (size_t)snprintf(out + length, TEXT - length, "%c", *at);
+        at += *at == '%';
+    }
+    return length;
+}
+
+#define PICK(seed, list) (list)[random_below(seed, sizeof(list) / sizeof *(list))]
+
+/* Two texts that differ in v alone. */
+static void draw_texts(uint64_t *seed, char texts[2][TEXT]) {
+    draw d = {.dim = 2 + random_below(seed, 3), .w = uniform(seed, 0.5, 2)};
+    bool narrow = random_below(seed, 2);
+    for (int n = 0; n < 6; n++)
+        d.numbers[n] = exp(uniform(seed, -1, 1));
+    d.low = narrow ? uniform(seed, 0, 3) : 0;
+    d.upper = d.low + (narrow ? uniform(seed, 0.05, 0.3) : uniform(seed, 1, 3));
+    d.by = (d.upper - d.low) * uniform(seed, 0.2, 1);
+    double first = uniform(seed, d.low, d.upper - d.by);
+    const char *datum = PICK(seed, DATA), *set = PICK(seed, PRIVATE_SETS), *together = PICK(seed, TOGETHER);
+    const char *wishes[MOST] = {PICK(seed, WISHES)};
+    bool alike = random_below(seed, 2);
+    for (size_t c = 1; c < d.dim; c++)
+        wishes[c] = alike ? wishes[0] : PICK(seed, WISHES);
+    for (int k = 0; k < 2; k++) {
+        size_t n = (size_t)snprintf(texts[k], TEXT,
+                                    "agent a {\nprivate param v = %.17g\nprivate param w = %.17g\nrange v in [%.17g, "
+                                    "%.17g], w in [0.5, 2]\nprotect v by %.17g\nstate x[%zu] in [-5, 5]\n",
+                                    k == 0 ? first : first + d.by, d.w, d.low, d.upper, d.by, d.dim);
+        if (set[0] != '\0')
+            n = put(texts[k], put(texts[k], n, "private set ", &d, "v", 1), set, &d, datum, 1);
+        n = put(texts[k], n, "\nprivate minimize ", &d, "v", 1);
+        for (size_t c = 0; c < d.dim; c++)
+            n = put(texts[k], put(texts[k], n, c == 0 ? "" : " + ", &d, "v", 1), wishes[c], &d, datum, c + 1);
+        n = put(texts[k], put(texts[k], n, together, &d, "v", 1), "\n", &d, "v", 1);
+        if (strstr(set, "==") == NULL && strstr(set, "simplex") == NULL)
+            n = put(texts[k], n, "slater x = 3.5\n", &d, "v", 1);
+        (void)put(texts[k], n, "}\n", &d, "v", 1);
+    }
+}
+
+static void distances_hold_in_random_problems(void **state) {
+    (void)state;
+    uint64_t seed = 41;
+    size_t covered = 0, near = 0;
+    for (int i = 0; i < 800; i++) { /* under sanitizers too */
+        AT_CASE(i);
+        char texts[2][TEXT];
+        double farthest[2] = {0};
+        size_t unproved = 0;
+        draw_texts(&seed, texts);
+        uint64_t attacks = seed;
+        world a = world_of(texts[0]), b = world_of(texts[1]);
+        const tc_datum *datum = &a.family->data[0];
+        if (a.family->data_fault == NULL && datum->note == NULL) {
+            attack(&a, &b, farthest, &attacks, 60, &unproved);
+            for (int norm = 0; norm < 2; norm++)
+                if (farthest[norm] > datum->distances[norm] * (1 + 1e-9) + 1e-6)
+                    fail_msg("%g apart in l%d, proved %g\n%s", farthest[norm], norm + 1, datum->distances[norm],
+                             texts[0]);
+            covered++;
+            near += farthest[0] > 0.5 * datum->distances[0] || farthest[1] > 0.5 * datum->distances[1];
+        }
+        tc_arena_free(a.arena);
+        tc_arena_free(b.arena);
+    }
+    if (getenv("TACIT_SHOW") != NULL)
+        print_message("%zu covered, %zu nearly reached\n", covered, near);
+    assert_true(covered > 200 && near > 40);
 }
 
 /* ---- proofs of steps --------------------------------------------------------------------------------------------- */
@@ -452,6 +588,7 @@ static void members_may_differ_in_what_is_public(void **state) {
     assert_null(w.family->data[0].note);
     assert_true(w.family->data[0].distances[0] >= 4 && w.family->data[0].distances[0] < 4.000001);
     assert_true(tc_data_needs_steps(w.family));
+    assert_true(tc_box_diameter(w.family, 1) >= 15 && tc_box_diameter(w.family, 2) >= 7.5 * sqrt(2)); /* the third's */
     tc_arena_free(w.arena);
 }
 
@@ -482,6 +619,7 @@ static void gaps_from_ranges_cover_all_data(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_hold_in_every_round),
+        cmocka_unit_test(distances_hold_in_random_problems),
         cmocka_unit_test(a_step_that_is_proved_is_accurate_however_it_was_found),
         cmocka_unit_test(a_step_that_stops_short_of_a_bound_is_proved),
         cmocka_unit_test(what_no_rule_covers_is_as_far_as_the_box),

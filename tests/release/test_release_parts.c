@@ -1,5 +1,6 @@
 /* A round in parts: the bits of the whole on any number of threads, and nothing twice. */
 /* labels: threads */
+#include "analysis/region.h"
 #include "base/team.h"
 #include "plan/plan_by_hand.h"
 #include "release/inside.h"
@@ -454,8 +455,11 @@ static void all_states_at_once_are_as_one_by_one(void **state) {
         assert_int_equal(tc_release_round(at_once.release, 1, at_once.states, at_once.out), TC_OK);
         assert_int_equal(tc_release_round(singly.release, 1, singly.states, singly.out), TC_OK);
         assert_memory_equal(at_once.out->states, singly.out->states, p.model->state_count * sizeof(double));
-        for (size_t i = 0; i < p.model->state_count; i++)
+        for (size_t i = 0; i < p.model->state_count; i++) {
+            tc_interval box = tc_coord_range(p.model, i);
+            assert_true(box.lo <= singly.out->states[i] && singly.out->states[i] <= box.hi);
             x[i] = 1;
+        }
         assert_int_equal(tc_states_take(at_once.states, x), TC_STATE_TAKEN);
     }
     problem_free(&p);
