@@ -90,6 +90,7 @@ typedef struct tc_slater_facts {
     double missed;                  /* upper bound of |g_j(point)| over them */
     bool has_room;                  /* the file gives room around its Slater points */
     const char *contradiction;      /* NULL, or a sentence that names equalities which no point satisfies */
+    const char *conflict;           /* NULL, or a sentence that names constraints which no point of X satisfies */
     /* NULL, or why no radius follows from it, as far as the public boxes and the constraints tell: a sentence */
     const char *declared_fault;
 } tc_slater_facts;

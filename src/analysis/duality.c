@@ -204,9 +204,11 @@ static void report_conflict(tc_duality *d, const tc_slater *found) {
     const tc_constraint *worst = &d->model->constraints[found->worst];
     const char *names = list_constraints(d->arena, d->model, found->conflict, &count);
     d->refuted = true;
-    tc_find(d->arena, &d->analysis->slater, &d->model->source, TC_FAILS, worst->span,
-            "No point of X satisfies constraint%s %s%s: at the nearest one %s is missed by %s.", count > 1 ? "s" : "",
-            names, count > 1 ? " together" : "", worst->name, tc_short_number(miss, found->missed));
+    d->analysis->slater_facts.conflict = tc_arena_format(
+        d->arena, "No point of X satisfies constraint%s %s%s: at the nearest one %s is missed by %s.",
+        count > 1 ? "s" : "", names, count > 1 ? " together" : "", worst->name, tc_short_number(miss, found->missed));
+    tc_find(d->arena, &d->analysis->slater, &d->model->source, TC_FAILS, worst->span, "%s",
+            d->analysis->slater_facts.conflict);
 }
 
 static void report_missing(tc_duality *d, const tc_slater *found) {

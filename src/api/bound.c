@@ -65,6 +65,16 @@ static tc_status take_published(tc_api_call *call) {
                               "the theorem is about the published method, and what is proved about the method tacit is "
                               "no bound of its error, since its steps follow what is released (docs/proofs/method.md, "
                               "section 6): leave out the method tacit, the margin and --feasible");
+    tc_adjacency unit = wishes->plan.adjacency;
+    if (unit == TC_ADJACENCY_UNSET)
+        unit = call->problem->loaded.model->privacy.adjacency;
+    if (unit == TC_ADJACENCY_DATA)
+        return tc_work_refuse(&call->work,
+                              "the theorem is about the published method, which cannot promise the unit data, so "
+                              "there is no bound for this promise: choose another unit, such as --adjacency agent");
+    if (wishes->plan.placement == TC_PLACEMENT_STATES || wishes->plan.placement == TC_PLACEMENT_FORMS)
+        return tc_work_refuse(&call->work, "the theorem is about the published method, and its noise is on outputs: "
+                                           "leave out --placement");
     if (wishes->plan.hold_cap > 0)
         return tc_work_refuse(&call->work, "the theorem is about rounds that wait for every agent: leave out holds");
     wishes->plan.method = TC_METHOD_PUBLISHED;

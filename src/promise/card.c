@@ -97,6 +97,22 @@ static void say_random(tc_arena *arena, tc_card *card) {
                        "the old one destroyed");
 }
 
+/* Which equalities an agent has is private, so this is said of every plan, with the sum of most states as an example.
+ */
+static const char *missed_equality(tc_arena *arena, const tc_plan *plan) {
+    const tc_family *widest = plan->model->families;
+    for (size_t f = 0; f < plan->model->family_count; f++)
+        if (plan->model->families[f].dim > widest->dim)
+            widest = &plan->model->families[f];
+    return tc_arena_format(arena,
+                           "What is sent is less than 2^%d from an agent's state, and a bound of the box need not be a "
+                           "multiple. So an equality of the agent's own set, sum of a_c x_c = b, is missed in what the "
+                           "cloud gets by less than 2^%d times the sum of all |a_c|: the sum of all %zu states of '%s' "
+                           "by less than %s",
+                           plan->state_exponent, plan->state_exponent, widest->dim, widest->name,
+                           tc_text_up(arena, (double)widest->dim * ldexp(1, plan->state_exponent)));
+}
+
 static void say_lattice(tc_arena *arena, tc_card *card) {
     const tc_plan *plan = card->plan;
     if (plan->channel_count == 0)
@@ -114,8 +130,8 @@ static void say_lattice(tc_arena *arena, tc_card *card) {
                                                             tc_text_up(arena, 100 * plan->overhead))
                                           : "costs nothing";
     say(arena, card, "lattice_text", "Lattice",
-        tc_arena_format(arena, "states are multiples of 2^%d, released numbers of %s; rounding to them %s",
-                        plan->state_exponent, steps, cost));
+        tc_arena_format(arena, "states are multiples of 2^%d, released numbers of %s; rounding to them %s. %s",
+                        plan->state_exponent, steps, cost, missed_equality(arena, plan)));
 }
 
 static void say_hold(tc_arena *arena, tc_card *card) {

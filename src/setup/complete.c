@@ -115,9 +115,10 @@ static void find_steps(lack_list *lacks, const tc_model *model, const tc_plan_op
 static void find_radius(lack_list *lacks, const tc_model *model) {
     if (lacks->count > 0 && model->constraint_count > 0 && isnan(model->dual_radius) && !tc_radius_is_promised(model))
         add(lacks, "a public dual radius, which keeps the multipliers bounded",
-            tc_arena_format(lacks->work->arena,
-                            "add 'dual radius R' to the file, or %s to every agent; tacit check shows what R must be",
-                            tc_radius_promises(model)),
+            tc_arena_format(
+                lacks->work->arena,
+                "add 'dual radius R' to the file, or %s to every agent, chosen from what everybody may know",
+                tc_radius_promises(model)),
             NULL);
 }
 

@@ -24,19 +24,29 @@ static tc_status find_radius(tc_work *work, tc_setup *setup) {
     if (setup->model->constraint_count == 0)
         return TC_OK;
     const char *fault = find_fault(setup);
-    if (fault != NULL) {
-        setup->problem = tc_arena_format(
-            work->arena, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
-            fault);
-        return TC_OK;
-    }
-    if (isnan(radius->value) && setup->model->role == TC_ROLE_WHOLE) {
+    const tc_analysis *all = NULL;
+    if ((fault != NULL || isnan(radius->value)) && setup->model->role == TC_ROLE_WHOLE) {
         tc_progress(work->monitor, "looking for a dual radius", 0);
-        const tc_analysis *all = tc_analysis_run(work->arena, setup->model, setup->derivatives, NULL, work->monitor);
+        all = tc_analysis_run(work->arena, setup->model, setup->derivatives, NULL, work->monitor);
         if (all->interrupted)
             return TC_INTERRUPTED;
-        radius = &all->dual_radius;
     }
+    const char *conflict = all != NULL ? all->slater_facts.conflict : NULL;
+    if (conflict != NULL)
+        conflict = tc_arena_format(work->arena, "%s So there is no dual radius, and nothing can run", conflict);
+    if (fault != NULL) {
+        setup->problem = conflict != NULL
+                             ? conflict
+                             : tc_arena_format(work->arena,
+                                               "no dual radius follows from the gaps and the Slater point, and nothing "
+                                               "runs without one. %s",
+                                               fault);
+        return TC_OK;
+    }
+    if (conflict != NULL)
+        return tc_work_refuse(work, conflict);
+    if (isnan(radius->value) && all != NULL)
+        radius = &all->dual_radius;
     if (!isfinite(radius->value))
         return tc_work_refuse(
             work,

@@ -151,6 +151,14 @@ class Bound(unittest.TestCase):
                 self.assertIn(done.returncode, (0, 1), done.stderr)
                 self.assertEqual([l for l in done.stdout.splitlines() if len(l) > 80], [])
 
+    def test_what_goes_with_the_other_method_sends_nobody_there(self):
+        """`bound` refuses method tacit, so it must not ask for it."""
+        for options in ((str(EV),), (self.tiny, "--placement", "states"), (self.tiny, "--feasible", "always")):
+            done = tacit("bound", *options)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the theorem is about the published method", " ".join(done.stderr.split()))
+            self.assertNotIn("goes with --method tacit", done.stderr)
+
     def test_objectives_with_kinks_are_refused(self):
         lasso = next(example for example in EXAMPLES if example.name == "lasso.tacit")
         steps = ["--gamma-bar", "0.01", "--c2", "0.52", "--alpha-bar", "0.1", "--c1", "0.3"]

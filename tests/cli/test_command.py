@@ -209,6 +209,17 @@ class Answers(unittest.TestCase):
             self.assertRegex(tacit("check", path).stdout, r"\n    a\[1\] = [\d.]+ 0\n    a\[2\] = [\d.]+ 0\n")
             self.assertGreater(json.loads(tacit("check", path, "--json").stdout)["slater"]["point"]["a[1]"][1], 0)
 
+    def test_check_names_the_function_that_is_proved_convex(self):
+        text = ("agent a {{ state x[2] in [-20, 20]; private minimize {}; private set x[1] <= 9 }}\n"
+                "constraint c: {} <= 1\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "p.tacit"
+            path.write_text(text.format("sum(log(1 + exp(x)))", "log(exp(a.x[1]) + exp(a.x[2]))"))
+            said = " ".join(tacit("check", path).stdout.split())
+            self.assertEqual(said.count("log(1 + exp(u)) is logsumexp(0, u)"), 2, said)
+            path.write_text(text.format("sum([i in 1..2: logsumexp(0, x[i])])", "logsumexp(a.x)"))
+            self.assertIn("yes every f_i is convex", " ".join(tacit("check", path).stdout.split()))
+
     def test_check_of_the_paper_prints_the_contract(self):
         done = tacit("check", PAPER, "--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

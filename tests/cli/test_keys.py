@@ -121,7 +121,7 @@ class Keys(unittest.TestCase):
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
                                 (["make"], "'make' is no action: init DIR, issue DIR NAME"),
-                                (["renewal", self.keys], "'renewal' is no action; did you mean renew?"),
+                                (["renewal", self.keys], "journal FILE; did you mean renew?\n"),
                                 ([], "init|issue|renew|check|journal PATH"), (["journal"], "missing FILE: journal FILE"),
                                 (["journal", self.keys, "b"], "unexpected argument 'b': journal takes a file"),
                                 (["journal", self.keys, "--days", "9"], "does not expire"), (["init"], "missing DIR: init DIR"),

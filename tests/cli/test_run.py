@@ -485,6 +485,27 @@ class Refusals(Written):
         self.refused(2, "the number of rounds is not known", path, *steps)
         self.assertEqual(run(path, *steps, "--rounds", "7")["rounds"], 7)
 
+    def test_a_problem_without_a_point_is_named_as_such(self):
+        """Not by what follows from it, a radius that cannot be."""
+        options = ("--rounds", "100", "--epsilon", "1", "--adjacency", "one:1")
+        for promised in "", " gap 3; slater x = 1;":
+            path = self.problem(f"agent a {{ state x in [1, 2];{promised} private minimize x }}\nconstraint c: a.x <= 0\n")
+            done = tacit("run", path, *options)
+            said = " ".join((done.stdout + done.stderr).split())
+            self.assertIn(": No point of X satisfies constraint c: at the nearest one c is missed by 1.", said)
+            self.assertNotIn("add 'dual radius", said)
+            self.assertNotEqual(done.returncode, 0)
+
+    def test_an_equality_with_protected_data_gets_a_remedy_that_works(self):
+        text = ("agent a {{ state x[3] in [0, 2]; private param n = 2.5; private set sum(x) == n; private minimize sumsq(x)\n"
+                "range n in [1, 3]; protect n by 0.5{} }}\nconstraint c: a.x <= 1\n{}")
+        options = ("--rounds", "100", "--epsilon", "1", "--mechanism", "laplace", "--adjacency", "data")
+        said = " ".join(tacit("plan", self.problem(text.format("; slater x = 0.8; gap 9", "")), *options).stderr.split())
+        self.assertIn("leave 'slater' and 'gap' out and write 'dual radius R'", said)
+        for cannot in "narrow the ranges", "move the point":
+            self.assertNotIn(cannot, said)
+        self.assertEqual(tacit("plan", self.problem(text.format("", "dual radius 9")), *options).returncode, 0)
+
     def test_all_that_is_missing_is_named_at_once(self):
         lines = ["the number of rounds: add 'schedule { rounds 1000 }' to the file, or --rounds 1000",
                  "what to promise: add 'privacy { mechanism laplace; epsilon 1; adjacency one 1 }' to the file, or --epsilon 1 and "
@@ -492,7 +513,7 @@ class Refusals(Written):
                  "the step: add 'gamma 0.01 k^-0.52' to the schedule in the file, or --gamma-bar and --c2",
                  "the regularization: add 'alpha 0.1 k^-0.3' to the schedule in the file, or --alpha-bar and --c1",
                  "a public dual radius, which keeps the multipliers bounded: add 'dual radius R' to the file, or 'gap' and 'slater' to "
-                 "every agent; tacit check shows what R must be"]
+                 "every agent, chosen from what everybody may know"]
 
         def missing(options, *numbers):
             done = tacit("run", self.problem(PAIR), *options)

@@ -107,6 +107,18 @@ static void a_name_of_a_block_is_explained_outside_of_it(void **state) {
                  "'x' is an agent, not a number or vector; name a state of it, as in x.x");
 }
 
+static void that_no_state_is_a_whole_number_is_said_once(void **state) {
+    (void)state;
+    const char *text = "agent a {\nstate x in [0, 1] integer\ninteger y in [0, 1]\nprivate set x in integer\n"
+                       "private minimize x\n}\n";
+    bench b = load_bytes(text, strlen(text));
+    const char *said = messages_of(&b), *first = strstr(said, "every state is a real number");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "every state is a real number"));
+    assert_null(strstr(said, "expected"));
+    bench_free(&b);
+}
+
 static void signs_of_other_languages_are_answered_with_what_to_write(void **state) {
     (void)state;
     static const struct {
@@ -121,7 +133,10 @@ static void signs_of_other_languages_are_answered_with_what_to_write(void **stat
         {"minimize sum(y)\n  + y[1]", "put the operator at the end of the line before, or all of it in ( )"},
         {"minimize sum(y); private set for t in 1..2: y[t] <= 1",
          "the index stands with a name: private set NAME[t in 1..3]: ..."},
-        {"minimize sum(y); private set y integer", "there are no whole-numbered states"},
+        {"minimize sum(y); private set y integer", "every state is a real number"},
+        {"minimize sum(y); private set y in integer", "every state is a real number"},
+        {"minimize sum(y); state b in [0, 1] binary", "every state is a real number"},
+        {"minimize sum(y); state b integer in [0, 1]", "every state is a real number"},
         {"minimize sum(y[2..])", "a part of a vector has both ends: x[2..3], or x[2..length(x)] up to the last"},
         {"minimize sum(y[..2])", "a part of a vector has both ends: x[1..2]"},
         {"minimize sum(y[:])", "a whole vector has no index: write x, or a part of it, x[1..2]"},
@@ -657,6 +672,7 @@ int main(void) {
         cmocka_unit_test(names_near_a_known_one_are_suggested),
         cmocka_unit_test(a_name_of_a_block_is_explained_outside_of_it),
         cmocka_unit_test(signs_of_other_languages_are_answered_with_what_to_write),
+        cmocka_unit_test(that_no_state_is_a_whole_number_is_said_once),
         cmocka_unit_test(statements_of_other_languages_are_answered_with_what_to_write),
         cmocka_unit_test(agents_meet_in_constraints_alone),
         cmocka_unit_test(all_errors_of_a_file_are_reported),

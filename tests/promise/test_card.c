@@ -117,6 +117,16 @@ static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
     assert_not_in(text, "NOT PRIVATE");
 }
 
+/* 24 states, each sent as a multiple of 2^-12. */
+static void what_rounding_does_to_equalities_is_bounded_by_public_facts(void **state) {
+    trial *t = *state;
+    assert_in(text_of(t, false), "What is sent is less than 2^-12 from an agent's state");
+    assert_in(text_of(t, false),
+              "an equality of the agent's own set, sum of a_c x_c = b, is missed in what the cloud gets "
+              "by less than 2^-12 times the sum of all |a_c|: the sum of all 24 states of 'home' by "
+              "less than 0.00586");
+}
+
 static void the_unit_is_said_in_the_problem_s_own_units(void **state) {
     trial *t = *state;
     const char *text = text_of(t, false);
@@ -338,6 +348,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(the_card_says_that_data_are_not_hidden_by_claim_a),
+        TEST(what_rounding_does_to_equalities_is_bounded_by_public_facts),
         TEST(the_unit_is_said_in_the_problem_s_own_units),
         TEST(claim_b_covers_the_agent_entirely),
         TEST(the_ensemble_and_the_published_scheme_are_named),

@@ -82,6 +82,17 @@ static const char *describe(tc_prover *p, const tc_counterexample *c, double sig
 
 /* whose: "the objective of home[3]". refutable: a counterexample of root is one of the whole function. maximized: the
  * file speaks of minus this function, and so do the words. */
+/* log(exp(u) + ...), which is proved convex under another name. */
+static bool is_log_of_exps(const tc_prover *p, tc_expr e) {
+    const tc_node *log = &p->dag->nodes[e];
+    if (log->op != TC_LOG)
+        return false;
+    for (size_t k = 0; k < tc_operand_count(p->dag, log->a); k++)
+        if (p->dag->nodes[tc_operand(p->dag, log->a, k)].op == TC_EXP)
+            return true;
+    return false;
+}
+
 static void report_curvature(tc_prover *p, tc_assumption *assumption, const char *whose, tc_expr root, tc_span fallback,
                              bool refutable, bool maximized) {
     const char *shape = maximized ? "concave" : "convex";
@@ -100,7 +111,9 @@ static void report_curvature(tc_prover *p, tc_assumption *assumption, const char
     }
     tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, span,
             "This %s, so %s could not be proved %s on the box.%s", why, whose, shape,
-            whole.found ? "" : " Sums of squares, sumsq(v), or a tighter box may help.");
+            whole.found                 ? ""
+            : is_log_of_exps(p, guilty) ? " As logsumexp it is proved: log(1 + exp(u)) is logsumexp(0, u)."
+                                        : " Sums of squares, sumsq(v), or a tighter box may help.");
 }
 
 /* ---- all members of a family ---- */

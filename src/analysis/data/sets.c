@@ -315,6 +315,12 @@ const char *tc_slater_fault(tc_ranged *r, const tc_set_form *form) {
             continue;
         tc_buffer text = tc_buffer_new(r->arena, 4096);
         tc_span_text(&text, &r->model->source, piece->span);
+        tc_interval radius = piece->kind == TC_SET_BOX ? tc_point(0) : tc_ranged_coef(r, piece->radius);
+        if ((piece->kind == TC_SET_HYPERPLANE || piece->kind == TC_SET_SIMPLEX) && radius.lo < radius.hi)
+            return tc_arena_format(r->arena,
+                                   "no Slater point of %s lies in '%s' for all data in the ranges, since an equality "
+                                   "moves with its data: leave 'slater' and 'gap' out and write 'dual radius R'",
+                                   r->family->name, tc_buffer_text(&text));
         return tc_arena_format(
             r->arena,
             "the Slater point of %s is not proved to lie in '%s' for all data in the ranges; whether "

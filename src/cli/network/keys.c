@@ -155,9 +155,9 @@ static const char *find_wrong(tc_cli *cli, const tc_arguments *arguments) {
         const char *near = tc_suggest_word(verb, actions, ACTIONS);
         return tc_arena_format(
             cli->arena,
-            "'%s' is no action%s%s%s: init DIR, issue DIR NAME..., renew DIR [NAME...], check DIR or journal FILE; "
-            "tacit keys --help",
-            verb, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+            "'%s' is no action: init DIR, issue DIR NAME..., renew DIR [NAME...], check DIR or journal FILE%s%s%s",
+            verb, near == NULL ? "; tacit keys --help" : "; did you mean ", near == NULL ? "" : near,
+            near == NULL ? "" : "?");
     }
     bool is_file = strcmp(verb, "journal") == 0;
     const char *what = is_file ? "FILE" : "DIR";

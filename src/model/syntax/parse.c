@@ -68,6 +68,16 @@ bool tc_parser_refuse(tc_parser *parser, tc_span span, const char *message) {
     return false;
 }
 
+bool tc_parser_refuse_whole_numbers(tc_parser *parser) {
+    if (!tc_parser_at_word(parser, "integer") && !tc_parser_at_word(parser, "binary"))
+        return false;
+    if (!parser->told_whole_numbers)
+        (void)tc_parser_refuse(parser, parser->token.span,
+                               "every state is a real number, and none can be held to whole numbers: round the result");
+    parser->told_whole_numbers = parser->failed = true;
+    return true;
+}
+
 bool tc_parser_accept(tc_parser *parser, tc_token_kind kind) {
     if (parser->token.kind != kind)
         return false;
@@ -215,7 +225,7 @@ static const char *statement_habit(const tc_parser *parser, bool in_block) {
 }
 
 static void unknown_statement(tc_parser *parser, const char *const *words, size_t count, const char *where) {
-    if (parser->failed)
+    if (parser->failed || tc_parser_refuse_whole_numbers(parser))
         return;
     tc_token_kind kind = parser->token.kind;
     if (kind == TC_TOKEN_PLUS || kind == TC_TOKEN_MINUS || kind == TC_TOKEN_STAR || kind == TC_TOKEN_SLASH) {

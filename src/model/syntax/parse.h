@@ -179,7 +179,8 @@ typedef struct tc_parser {
     tc_span last;   /* the one read before it */
     tc_syntax *syntax;
     unsigned depth;
-    bool failed; /* in this statement; reported already */
+    bool failed;             /* in this statement; reported already */
+    bool told_whole_numbers; /* that there are no whole-numbered states; the word stands with each of them */
 } tc_parser;
 
 void tc_parser_next(tc_parser *parser);
@@ -187,6 +188,8 @@ tc_token tc_parser_peek(const tc_parser *parser); /* the token after the next */
 bool tc_parser_at_word(const tc_parser *parser, const char *word);
 /* Reports "expected ..., found ...", once for a statement. */
 void tc_parser_expected(tc_parser *parser, const char *what);
+/* Whether `integer` or `binary` is next, which is refused: reported once for a file. */
+bool tc_parser_refuse_whole_numbers(tc_parser *parser);
 /* Reports what to write instead, once for a statement; false. */
 bool tc_parser_refuse(tc_parser *parser, tc_span span, const char *message);
 bool tc_parser_accept(tc_parser *parser, tc_token_kind kind);

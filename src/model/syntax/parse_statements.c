@@ -419,16 +419,20 @@ static bool parse_state(tc_parser *parser, tc_statement *statement) {
         if (statement->length == NULL || !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened))
             return false;
     }
+    if (tc_parser_refuse_whole_numbers(parser))
+        return false;
     if (!tc_parser_at_word(parser, "in")) {
         tc_parser_expected(parser, "'in' and the public box of the state, as in 'in [0, 1]'");
         return false;
     }
     tc_parser_next(parser);
-    return parse_box(parser, statement);
+    return parse_box(parser, statement) && !tc_parser_refuse_whole_numbers(parser);
 }
 
 static bool parse_membership(tc_parser *parser, tc_statement *statement) {
     statement->relation = TC_RELATION_IN;
+    if (tc_parser_refuse_whole_numbers(parser))
+        return false;
     if (parser->token.kind == TC_TOKEN_OPEN_BRACKET)
         return parse_box(parser, statement);
     if (!tc_parser_word(parser, &statement->shape,
@@ -491,10 +495,8 @@ static bool parse_set(tc_parser *parser, tc_statement *statement) {
         if (left->kind == TC_TREE_NAME && strcmp(left->name->text, "for") == 0)
             return tc_parser_refuse(parser, left->span,
                                     "the index stands with a name: private set NAME[t in 1..3]: ...");
-        if (tc_parser_at_word(parser, "integer") || tc_parser_at_word(parser, "binary"))
-            return tc_parser_refuse(
-                parser, parser->token.span,
-                "there are no whole-numbered states: every set is convex; round the result instead");
+        if (tc_parser_refuse_whole_numbers(parser))
+            return false;
         tc_parser_expected(parser, "<=, >=, == or 'in'");
         return false;
     }
