@@ -161,7 +161,7 @@ typedef struct tacit_promise {
     size_t size;
     const char *mechanism;               /* "laplace", "gaussian", "none" */
     const char *adjacency;               /* what is hidden: "one:0.5", "ensemble:2", "agent", "agent:2", "data" */
-    double epsilon, delta;               /* its price; delta of Gaussian noise alone */
+    double epsilon, delta;               /* P(S) <= e^epsilon P'(S) + delta */
     double rounds;                       /* T */
     const char *method;                  /* "tacit", "published" */
     const char *placement;               /* of the noise: "auto", "outputs", "states", "forms" */

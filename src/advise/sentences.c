@@ -164,7 +164,8 @@ const char *tc_noise_sentence(tc_arena *arena, const tc_advice *advice) {
         law(less->mechanism), tc_doubt_text(arena, tc_doubt_at(advice, less, less->worst, e), row_of(less)),
         row_of(less)->name, law(more->mechanism),
         tc_digits(arena, tc_doubt_at(advice, more, less->worst, e) / tc_doubt_at(advice, less, less->worst, e), 2),
-        less->mechanism == TC_MECHANISM_GAUSSIAN ? " Its promise may fail with probability delta." : "");
+        less->mechanism == TC_MECHANISM_GAUSSIAN ? " It has an allowance, delta: P(S) <= e^epsilon P'(S) + delta."
+                                                 : "");
 }
 
 const char *tc_home_sentence(tc_arena *arena, const tc_advice *advice) {

@@ -216,8 +216,21 @@ static void write_choices(const tc_plan *plan, tc_json *json) {
     write_unit(plan, json);
 }
 
-/* is_private: plan->is_private in the hashed text, else whether the plan may be called private. */
-static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
+/* The words that the hash is of: a journal of before knows its plan by them. */
+#define TC_HASHED_LARGE_DELTA "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual"
+
+static void write_warnings(const tc_plan *plan, tc_json *json, bool is_hashed) {
+    tc_json_open_array(json, "warnings");
+    for (size_t i = 0; i < plan->warning_count; i++)
+        tc_json_string(json, NULL,
+                       is_hashed && i + 1 == plan->tells_large_delta
+                           ? tc_arena_format(json->out->arena, TC_HASHED_LARGE_DELTA, plan->delta)
+                           : plan->warnings[i]);
+    tc_json_close_array(json);
+}
+
+static void write_members(const tc_plan *plan, tc_json *json, bool is_hashed) {
+    bool is_private = is_hashed ? plan->is_private : tc_plan_deserves_private(plan);
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);
         tc_json_bool(json, "private", false);
@@ -253,7 +266,7 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
         tc_json_numbers(json, "row_scales", plan->row_scale, plan->model->constraint_count);
     tc_json_equalities(plan->model, json); /* steps depend on them, and so does what is released later */
     write_budget(plan, json);
-    write_strings(json, "warnings", plan->warnings, plan->warning_count);
+    write_warnings(plan, json, is_hashed);
 }
 
 /* Not hashed: plans keep the hash that they had before. */
@@ -278,7 +291,7 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
     /* Not hashed: a published plan keeps the hash it had before there were two methods. */
     if (plan->method != TC_METHOD_TACIT)
         tc_json_string(json, "method", tc_method_name(plan->method));
-    write_members(plan, json, tc_plan_deserves_private(plan));
+    write_members(plan, json, false);
     if (plan->family_price_count > 0)
         write_family_prices(plan, json);
     if (plan->why_states != NULL)
@@ -290,7 +303,7 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
 void tc_plan_canonical(const tc_plan *plan, tc_buffer *out) {
     tc_json json = tc_json_new(out);
     tc_json_open_object(&json, NULL);
-    write_members(plan, &json, plan->is_private);
+    write_members(plan, &json, true);
     tc_json_close_object(&json);
 }
 

@@ -43,13 +43,17 @@ static void warn_of_radius(tc_planner *p) {
                         "agent");
 }
 
-/* The hash covers the warnings: their texts must not change. */
+/* The hash covers the warnings: their texts must not change, but for TC_HASHED_LARGE_DELTA. */
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
-    if ((plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL) && plan->delta > 1e-5)
-        tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
+    if ((plan->mechanism == TC_MECHANISM_GAUSSIAN || plan->last != NULL) && plan->delta > 1e-5) {
+        tc_plan_warn(p,
+                     "delta %.3g is large: any event may be as much more probable, beyond the factor e^epsilon; 1e-6 "
+                     "or less is usual",
                      plan->delta);
+        p->plan->tells_large_delta = p->plan->warning_count;
+    }
     if (tc_delta_is_large(plan))
         tc_plan_warn(p, "delta %.3g is no smaller than one over the number of agents", plan->delta);
     if (everything >= TC_WEAK_EPSILON)

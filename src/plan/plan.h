@@ -202,6 +202,7 @@ typedef struct tc_plan {
     const char **doubts; /* unproved assumptions of the method; the promise does not need them */
     size_t doubt_count;
     const char **warnings;
+    size_t tells_large_delta; /* which of them, from 1, does; 0: none */
     size_t warning_count;
     const char *problem; /* NULL, or why no plan can be made */
     bool refusal_is_usage;

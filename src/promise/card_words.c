@@ -59,20 +59,22 @@ static const char *everything(tc_arena *arena, const tc_plan *plan) {
                            tc_text_up(arena, epsilon));
 }
 
-/* The same in plain words: how far the odds of a guess can change. */
+/* The same in plain words: how far the odds of a guess can change; with a delta, how far probabilities differ. */
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
-    double all = tc_price_of_run(plan).epsilon;
+    bool published = plan->calibration == TC_PUBLISHED;
     const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
-    const char *rare = plan->delta > 0 ? ", except for rare answers (delta)" : "";
-    if (plan->calibration == TC_PUBLISHED)
+    const char *all = published ? tc_text_up(arena, tc_exp_at(tc_price_of_run(plan).epsilon).hi) : "";
+    const char *who = published ? "Any ONE released system" : "What the cloud answers (all that anyone can see)";
+    if (plan->delta > 0)
         return tc_arena_format(arena,
-                               "Any ONE released system changes the odds between the two by a factor of at most "
-                               "e^epsilon = %s; all that the cloud answers, together, by a factor of at most %s%s.",
-                               factor, tc_text_up(arena, tc_exp_at(all).hi), rare);
-    return tc_arena_format(arena,
-                           "What the cloud answers (all that anyone can see) changes the odds between the two by a "
-                           "factor of at most e^epsilon = %s%s.",
-                           factor, rare);
+                               "%s makes no event more probable than e^epsilon = %s times its probability in the other "
+                               "case, plus delta = %s%s%s%s.",
+                               who, factor, tc_text_up(arena, plan->delta),
+                               published ? "; all that the cloud answers, together, no event more than " : "", all,
+                               published ? " times, plus delta" : "");
+    return tc_arena_format(arena, "%s changes the odds between the two by a factor of at most e^epsilon = %s%s%s.", who,
+                           factor, published ? "; all that the cloud answers, together, by a factor of at most " : "",
+                           all);
 }
 
 /* Claim C. */

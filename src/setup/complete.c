@@ -196,8 +196,7 @@ static bool has_promise_in_vain(tc_work *work, const tc_model *model, const tc_p
     case TC_MECHANISM_LAPLACE:
         return !options->certain &&
                refuse_strays(work, &delta, 1,
-                             "Laplace noise keeps epsilon without exception; leave it out, or take --mechanism "
-                             "gaussian");
+                             "Laplace noise keeps epsilon with delta 0; leave it out, or take --mechanism gaussian");
     case TC_MECHANISM_GAUSSIAN:
     case TC_MECHANISM_UNSET:
         break;

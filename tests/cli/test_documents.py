@@ -1,6 +1,7 @@
 """What the documents say: links lead somewhere, every proof is in the index, figures are what `tacit plan` prints."""
 # labels: not-clang
 import json
+import math
 import os
 import pathlib
 import re
@@ -52,6 +53,35 @@ class Figures(unittest.TestCase):
             self.assertRegex(PRIVACY, rf"\| `{re.escape(name)}` \|[^|]*\|[^|]*\| {scale} \| {doubt:.3g} \|")
         five = plan("ev", "--adjacency", "agent:5", "--rounds", "1000")["systems"][0]["scale"]
         self.says(f"1,000 rounds: {five:.0f} kW a round, {five / 1000 ** 0.5:.0f} on average")
+
+    def test_delta_is_an_allowance_and_no_probability_of_exceeding_the_factor(self):
+        """Noise with gdp mu makes an answer with the log-odds l = mu^2/2 + mu z, z standard normal: the factor e^epsilon is exceeded
+        with probability Q(epsilon/mu - mu/2), and delta is the mean of (1 - e^(epsilon - l)) over those answers alone."""
+        def tail(x):
+            return math.erfc(x / math.sqrt(2)) / 2
+
+        def weight(z):
+            return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        facts = plan("ev", "--adjacency", "agent", "--rounds", "500")
+        epsilon, mu = facts["epsilon"], max(o["mu"] for o in facts["observers"])
+        start, step = epsilon / mu - mu / 2, 1e-3
+        allowance = step * sum(weight(z) * -math.expm1(epsilon - mu * mu / 2 - mu * z)
+                               for z in (start + (i + 0.5) * step for i in range(8000)))
+        self.assertAlmostEqual(allowance / facts["delta"], 1, delta=1e-4)
+        exceeded = tail(start)
+        self.assertAlmostEqual(exceeded, 2e-5, delta=5e-7)
+        self.says("P(S) <= e^epsilon P'(S) + delta for every event S")
+        self.says(f"exceeds the factor with probability {exceeded:.0e}".replace("e-0", "e-"))
+
+    def test_the_command_explains_delta_as_the_documents_do(self):
+        told = [subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=1200).stdout for arguments in (
+            ("plan", "--help"), ("plan", str(SOURCE / "examples/ev.tacit")),
+            ("plan", str(SOURCE / "examples/ev.tacit"), "--adjacency", "agent", "--delta", "0.1"),
+            ("advise", str(SOURCE / "examples/ev.tacit"), "--adjacency", "agent"))]
+        for text in told:
+            text = re.sub(r"\s+", " ", text)
+            self.assertIn("P(S) <= e^epsilon P'(S) + delta", text)
+            self.assertNotRegex(text, r"may fail|the chance that|probability (of |with )|rare answers|except(ion| for)")
 
     def test_hiding_an_agent_entirely(self):
         homes = plan("ev", "--adjacency", "agent")["systems"][0]["scale"]

@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 EXAMPLES = sorted((SOURCE / "examples").glob("*.tacit"))
 PAPER = str(SOURCE / "examples/paper.tacit")
 EV = str(SOURCE / "examples/ev.tacit")
+NUM = str(SOURCE / "examples/num.tacit")
 LN2 = math.log(2)
 
 PAIR = """agent left {
@@ -183,6 +184,10 @@ class Promises(Written):
         self.assertTrue(any("delta" in w for w in facts["card"]["warnings"]))
         self.assertGreaterEqual(len(facts["card"]["warnings"]), 2, "large, and not below 1/N")
         self.assertEqual(plan(EV, "--delta", "1e-7")["card"]["warnings"], [])
+        # the words of a warning are in the hash of old plans, and those stay
+        asked = plan(NUM, "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-4", "--rounds", "500", code=1)
+        self.assertIn("delta 0.0001 is large: any event may be as much more probable, beyond the factor e^epsilon", asked["warnings"][0])
+        self.assertEqual(asked["hash"], "d8f15a6a67ca988f3349e8a66e3357572fd3816a6340ed69fd2c8e2f03c81433")
 
     def test_published_prices_are_told_for_one_system_and_for_all(self):
         facts = plan(PAPER, "--calibration", "published")

@@ -535,8 +535,8 @@ class Refusals(Written):
     def test_an_option_that_would_change_nothing_is_refused(self):
         for option, value in (("--delta", "1e-6"), ("--c1", "0.1"), ("--c2", "0.1"), ("--alpha-bar", "1"), ("--gamma-bar", "1")):
             self.refused(2, f"{option} would change nothing: ", self.whole, option, value)
-        self.refused(2, "--delta would change nothing: Laplace noise keeps epsilon without exception; leave it out, or take "
-                        "--mechanism gaussian", self.whole, "--delta", "0.1")
+        self.refused(2, "--delta would change nothing: Laplace noise keeps epsilon with delta 0; leave it out, or take --mechanism "
+                        "gaussian", self.whole, "--delta", "0.1")
         self.refused(2, "--c1 and --c2 would change nothing: method tacit sets its steps itself; leave them out, or take --method "
                         "published", self.whole, "--c1", "0.1", "--c2", "0.1")
         self.refused(2, "--epsilon, --delta and --adjacency would change nothing: --mechanism none makes no noise", self.whole,

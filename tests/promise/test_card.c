@@ -109,7 +109,8 @@ static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
     const char *text = text_of(t, false);
     assert_in(text, "GUARANTEE: private: messages only, unit one:0.5, epsilon 1, delta 1e-06");
     assert_in(text, "Claim A, about messages.");
-    assert_in(text, "by a factor of at most e^epsilon = 2.719, except for rare answers (delta)");
+    assert_in(text, "makes no event more probable than e^epsilon = 2.719 times its probability in the other case, plus "
+                    "delta = 1e-06");
     assert_in(text, "the messages of one agent differ by at most B = 0.5");
     assert_in(text, "the square root of the sum of squares");
     assert_in(text, "DATA (its objective, its limits, a need) is NOT hidden");

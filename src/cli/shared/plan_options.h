@@ -52,7 +52,8 @@ enum {
     [TC_PRIVACY_DELTA] = {.name = "delta",                                                                             \
                           .type = TC_OPTION_STRING,                                                                    \
                           .argument = "D",                                                                             \
-                          .text = "The probability with which noise may fail to keep epsilon: above 0 and below 1. "   \
+                          .text = "The allowance of the promise, P(S) <= e^epsilon P'(S) + delta for every event S: "  \
+                                  "above 0 and below 1. "                                                              \
                                   "Gaussian noise needs one; Laplace noise by itself does not."},                      \
     [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
                            .type = TC_OPTION_INT,                                                                      \

@@ -201,8 +201,11 @@ const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
         return tc_arena_format(arena, "delta %s is no smaller than one over the number of agents, %zu",
                                tc_text_up(arena, plan->delta), plan->model->agent_count);
     if (plan->delta >= TC_LARGE_DELTA)
-        return tc_arena_format(arena, "delta %s is the chance that nothing holds, and %g or more is no promise",
-                               tc_text_up(arena, plan->delta), TC_LARGE_DELTA);
+        return tc_arena_format(
+            arena,
+            "delta %s may be added to the probability of any event, P(S) <= e^epsilon P'(S) + delta, "
+            "and %g or more is no promise",
+            tc_text_up(arena, plan->delta), TC_LARGE_DELTA);
     const char *at = plan->mechanism == TC_MECHANISM_GAUSSIAN ? " and delta 1e-6" : "";
     if (tc_hides_every_round(plan->adjacency) && !(judged_epsilon(plan) <= TC_WEAK_EPSILON))
         return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
