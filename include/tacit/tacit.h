@@ -287,6 +287,10 @@ typedef struct tacit_plan_facts {
     const char *hash;          /* 64 hexadecimal digits */
     const char *over_budget;   /* why the budget does not allow a run; NULL where it does */
     const char *doubt_unknown; /* of plan: why tacit_result_doubt knows no doubt; NULL where it does */
+    /* How the B of one:B and ensemble:B is measured (and the D of agent:D where agents have several states): "total"
+     * with Laplace noise, "root-sum-square" with Gaussian noise; NULL for other units, whose promise is the same. */
+    const char *norm;
+    double hidden_every_round; /* of a change that persists in all T rounds: B/T, B/sqrt(T) or D; NAN for others */
 } tacit_plan_facts;
 /* Of plan, run, bound and audit. */
 TACIT_API tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *facts);
@@ -358,6 +362,8 @@ typedef struct tacit_advice {
     double rounds, enough_rounds;
     double agents_needed; /* at the epsilon of the question; NAN: constraints are no sums over families */
     size_t points;        /* of tacit_result_advice_point */
+    const char *norm;     /* of the recommendation, as in tacit_plan_facts */
+    double hidden_every_round;
 } tacit_advice;
 TACIT_API tacit_status tacit_result_advice(const tacit_result *advise, tacit_advice *facts);
 
@@ -368,6 +374,7 @@ typedef struct tacit_advice_point { /* a cell of the table */
     const char *constraint; /* the worst one */
     double limit, doubt;
     int reaches, is_useless;
+    const char *norm; /* as in tacit_plan_facts: points of different norms are different promises */
 } tacit_advice_point;
 TACIT_API tacit_status tacit_result_advice_point(const tacit_result *advise, size_t point, tacit_advice_point *facts);
 

@@ -247,9 +247,12 @@ def advice(result: Advice, ax: Any) -> Any:
         raise Error(f"there is nothing to draw: {result.recommendation}")
     ax, palette = axes_for(ax, "plot()")
     handles, labels, everything = [], [], []
-    ways = list(dict.fromkeys((point.adjacency, point.mechanism) for point in result.table))
+    def way_of(point: Any) -> tuple[str, str]:
+        return f"{point.adjacency} in {point.norm}" if point.norm else str(point.adjacency), str(point.mechanism)
+
+    ways = list(dict.fromkeys(map(way_of, result.table)))
     for style, way in enumerate(ways):
-        points = [point for point in result.table if (point.adjacency, point.mechanism) == way]
+        points = [point for point in result.table if way_of(point) == way]
         doubt = positive(np.array([point.doubt for point in points], dtype=float))
         epsilon = np.array([point.epsilon for point in points], dtype=float)
         handles.append(draw_line(ax, palette, style, epsilon, doubt, f"{way[0]}, {way[1]}", each=True))

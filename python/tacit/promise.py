@@ -20,9 +20,9 @@ class Promise(TypedDict, total=False):
     mechanism: the law of the noise: "laplace", "gaussian" or "none".
     epsilon, delta: the price that is allowed: ``P(S) <= e^epsilon P'(S) + delta`` for every event S. Gaussian noise needs
         a delta, an allowance: the factor is exceeded with a larger probability. A ln(2) of the paper is ``math.log(2)``.
-    adjacency: what is hidden: "one:0.5" (changes of one agent's messages by 0.5 in all), "ensemble:0.5" (of all agents
-        together), "agent" (whatever one agent may do), "agent:0.5" (whatever keeps one agent's states within 0.5 in every
-        round) or "data" (the private data that the problem protects). A number B alone means "one:B", in published calibration
+    adjacency: what is hidden: "one:0.5" (changes of one agent's messages over the run: by 0.5 in total with Laplace
+        noise, by 0.5 in root-sum-square with Gaussian noise), "ensemble:0.5" (of all agents together), "agent" (whatever
+        one agent may do), "agent:0.5" (whatever keeps one agent's states within 0.5 in every round) or "data" (the private data that the problem protects). A number B alone means "one:B", in published calibration
         "ensemble:B".
     rounds: how many rounds there will be.
     method: "tacit", or "published" for the paper's steps.

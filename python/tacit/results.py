@@ -357,7 +357,12 @@ class Plan(Result):
 
     @property
     def facts(self) -> Facts:
-        """Mechanism, method, placement, calibration, adjacency, epsilon, delta, rounds, entries, hash, over_budget."""
+        """Mechanism, method, placement, calibration, adjacency, norm, hidden_every_round, epsilon, delta, rounds, entries, hash,
+        over_budget.
+
+        norm is "total" (Laplace noise) or "root-sum-square" (Gaussian noise): how the B of "one:B" and "ensemble:B" is
+        measured. hidden_every_round is what is hidden of a change that persists in all T rounds: B/T or B/sqrt(T).
+        """
         return self._facts
 
     @property
@@ -410,7 +415,7 @@ class Advice(Result):
 
     @functools.cached_property
     def facts(self) -> Facts:
-        """reaches, recommendation, mechanism, adjacency, epsilon, delta, doubt, constraint, rounds, enough_rounds,
+        """reaches, recommendation, mechanism, adjacency, norm, hidden_every_round, epsilon, delta, doubt, constraint, rounds, enough_rounds,
         agents_needed.
         """
         return read(self._call, "tacit_advice", lib.tacit_result_advice)
@@ -435,13 +440,16 @@ class Advice(Result):
 
     @functools.cached_property
     def table(self) -> list[Facts]:
-        """The doubt in the worst constraint by adjacency, mechanism and epsilon: limit, doubt, reaches, is_useless."""
+        """The doubt in the worst constraint by adjacency, norm, mechanism and epsilon: limit, doubt, reaches, is_useless.
+
+        Rows of different norms are different promises.
+        """
         rows = range(self.facts.points)
         return [read(self._call, "tacit_advice_point", lib.tacit_result_advice_point, row) for row in rows]
 
     def frame(self) -> Any:
         """The table as a DataFrame."""
-        columns = ["adjacency", "mechanism", "epsilon", "constraint", "limit", "doubt", "reaches", "is_useless"]
+        columns = ["adjacency", "mechanism", "epsilon", "constraint", "limit", "doubt", "reaches", "is_useless", "norm"]
         return need("pandas", "frame()").DataFrame(self.table, columns=columns)
 
     def plot(self, ax: Any = None) -> Any:

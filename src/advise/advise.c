@@ -26,7 +26,9 @@ typedef struct adviser {
     const tc_analysis *analysis;
     const tc_monitor *monitor;
     tc_advice *advice;
-    bool *counts; /* by row: it is judged */
+    bool *counts;     /* by row: it is judged */
+    tc_mechanism law; /* of units in which the laws keep different promises; UNSET: each */
+    bool is_other;    /* another promise of the same unit: beside it nothing is looked at again */
 } adviser;
 
 /* ---- one plan ---------------------------------------------------------------------------------------------------- */
@@ -104,6 +106,7 @@ static void look_at(adviser *a, tc_way *way) {
     tc_advice *advice = a->advice;
     size_t elsewhere = 0;
     way->plan = plan_of(a, way, advice->reference, advice->rounds.now);
+    way->promised = tc_promised(a->arena, way->plan);
     way->problem = way->plan->problem;
     way->needed = way->at_home = INFINITY;
     if (way->problem != NULL)
@@ -131,19 +134,16 @@ static double widest(const tc_model *model) {
     return most;
 }
 
+/* Both laws only where they keep the same promise. */
 static void add_unit(adviser *a, tc_adjacency adjacency, double bound, bool is_asked) {
     static const tc_mechanism laws[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
     tc_advice *advice = a->advice;
-    tc_mechanism asked = advice->wish.plan.mechanism;
+    tc_mechanism only = tc_norm_matters(a->model, adjacency) ? a->law : advice->wish.plan.mechanism;
     for (size_t i = 0; i < 2; i++) {
-        if (asked != TC_MECHANISM_UNSET && asked != laws[i])
+        if (only != TC_MECHANISM_UNSET && only != laws[i])
             continue;
         tc_way *way = &advice->ways[advice->way_count++];
-        *way = (tc_way){.mechanism = laws[i],
-                        .adjacency = adjacency,
-                        .bound = bound,
-                        .unit = tc_unit_text(a->arena, adjacency, bound),
-                        .is_asked = is_asked};
+        *way = (tc_way){.mechanism = laws[i], .adjacency = adjacency, .bound = bound, .is_asked = is_asked};
         look_at(a, way);
         tc_progress(a->monitor, "advise", (double)advice->way_count / (TC_MOST_WAYS + 2));
     }
@@ -158,6 +158,8 @@ static void add_units(adviser *a) {
     double bound = by_option ? wish->plan.adjacency_bound : a->model->privacy.adjacency_bound;
     unit = unit == TC_ADJACENCY_BARE ? TC_ADJACENCY_ONE : unit;
     add_unit(a, unit, bound, true);
+    if (a->is_other)
+        return;
     if (unit != TC_ADJACENCY_ONE)
         add_unit(a, TC_ADJACENCY_ONE, unit == TC_ADJACENCY_ENSEMBLE ? bound : widest(a->model), false);
     if (unit != TC_ADJACENCY_AGENT)
@@ -359,8 +361,9 @@ static bool choose_rows(adviser *a) {
 
 static double first_known(double a, double b, double c) { return !isnan(a) ? a : !isnan(b) ? b : c; }
 
-tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
-                     const tc_advice_wish *wish, const tc_monitor *monitor) {
+static tc_advice *one_promise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
+                              const tc_analysis *analysis, const tc_advice_wish *wish, const tc_monitor *monitor,
+                              tc_mechanism law, bool is_other) {
     tc_advice *advice = TC_NEW(arena, tc_advice, 1);
     *advice = (tc_advice){.model = model,
                           .wish = *wish,
@@ -375,7 +378,9 @@ tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *der
                  .derivatives = derivatives,
                  .analysis = analysis,
                  .monitor = monitor,
-                 .advice = advice};
+                 .advice = advice,
+                 .law = law,
+                 .is_other = is_other};
     if (!choose_rows(&a))
         return advice;
     tc_progress(monitor, "advise", 0);
@@ -386,7 +391,40 @@ tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *der
     recommend(&a);
     look_at_rounds(&a);
     look_at_agents(&a);
-    advice->recommendation = tc_recommend(arena, advice);
+    return advice;
+}
+
+/* Two promises that were asked for in one word: the one that reaches first, with the ways of both. */
+static tc_advice *joined(tc_advice *first, tc_advice *second) {
+    if (first->problem != NULL || second->problem != NULL)
+        return first->problem == NULL ? first : second;
+    if (!first->reaches && second->reaches)
+        return joined(second, first);
+    const tc_advice *with = first->way_count > 1 ? first : second; /* other units beside */
+    memmove(&first->ways[2], &with->ways[1], (with->way_count - 1) * sizeof first->ways[0]);
+    if (with == first) { /* what points at them moves along */
+        first->best += first->best > first->ways;
+        first->shown += first->shown > first->ways;
+    }
+    first->ways[1] = second->ways[0];
+    first->way_count = 1 + with->way_count;
+    first->other = second;
+    return first;
+}
+
+tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                     const tc_advice_wish *wish, const tc_monitor *monitor) {
+    tc_adjacency unit = wish->plan.adjacency != TC_ADJACENCY_UNSET ? wish->plan.adjacency : model->privacy.adjacency;
+    bool by_option = wish->plan.mechanism != TC_MECHANISM_UNSET;
+    tc_mechanism law = by_option ? wish->plan.mechanism : model->privacy.mechanism;
+    bool are_two = law == TC_MECHANISM_UNSET && tc_norm_matters(model, unit);
+    tc_advice *advice =
+        one_promise(arena, model, derivatives, analysis, wish, monitor, are_two ? TC_MECHANISM_GAUSSIAN : law, false);
+    if (are_two)
+        advice =
+            joined(advice, one_promise(arena, model, derivatives, analysis, wish, monitor, TC_MECHANISM_LAPLACE, true));
+    if (advice->problem == NULL)
+        advice->recommendation = tc_recommend(arena, advice);
     tc_progress(monitor, "advise", 1);
     return advice;
 }

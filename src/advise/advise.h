@@ -6,6 +6,7 @@
 #ifndef TC_ADVISE_ADVISE_H
 #define TC_ADVISE_ADVISE_H
 
+#include "plan/account/account.h"
 #include "plan/accuracy.h"
 
 typedef struct tc_advice_wish {
@@ -18,11 +19,11 @@ typedef struct tc_advice_wish {
 typedef struct tc_way {
     tc_mechanism mechanism;
     tc_adjacency adjacency;
-    double bound;        /* B; NAN where the unit has none */
-    const char *unit;    /* "one:0.5" */
-    bool is_asked;       /* the unit that the question is about */
-    const tc_plan *plan; /* at the reference epsilon */
-    const char *problem; /* why there is none; NULL */
+    double bound;              /* B; NAN where the unit has none */
+    tc_promised_unit promised; /* ways that differ in it keep different promises, and are not compared */
+    bool is_asked;             /* the unit that the question is about */
+    const tc_plan *plan;       /* at the reference epsilon */
+    const char *problem;       /* why there is none; NULL */
     const tc_accuracy *accuracy;
     double times;   /* at the reference epsilon: the doubt is so many times the tolerable one, in the worst row */
     size_t worst;   /* that row */
@@ -66,7 +67,11 @@ typedef struct tc_advice {
     const char *name_only; /* why such an epsilon would promise next to nothing; NULL */
     tc_advised_rounds rounds;
     tc_advised_agents agents;
-    const char *recommendation; /* a sentence */
+    /* The other promise that the asked unit names, where neither file nor options name a law of noise (see
+     * tc_promised_unit); NULL. Its way of the asked unit is among the ways. The one that reaches comes first, and of
+     * two the one that hides more: Gaussian noise. */
+    struct tc_advice *other;
+    const char *recommendation; /* a sentence; with another promise two */
     const char *problem;        /* NULL, or why there is no advice: no plan can be made */
     bool is_usage;              /* the problem is one of options and file */
 } tc_advice;
@@ -96,7 +101,7 @@ double tc_tolerable(const tc_advice_wish *wish, const tc_row_accuracy *row);
 const char *tc_recommend(tc_arena *arena, const tc_advice *advice);
 const char *tc_rounds_sentence(tc_arena *arena, const tc_advice *advice);
 const char *tc_agents_sentence(tc_arena *arena, const tc_advice *advice);
-/* Which law of noise leaves less; NULL where only one was looked at. */
+/* Which law of noise leaves less, or that they keep different promises; NULL where only one can be looked at. */
 const char *tc_noise_sentence(tc_arena *arena, const tc_advice *advice);
 /* Without trust in the cloud. NULL: not known. */
 const char *tc_home_sentence(tc_arena *arena, const tc_advice *advice);

@@ -10,7 +10,7 @@
 static void point_json(const tc_advice *advice, const tc_way *way, double epsilon, tc_json *json) {
     const tc_advised_cell cell = tc_advised_at(advice, way, epsilon);
     tc_json_open_object(json, NULL);
-    tc_json_string(json, "unit", way->unit);
+    tc_promised_json(&way->promised, json);
     tc_json_string(json, "mechanism", tc_mechanism_name(way->mechanism));
     tc_json_number(json, "epsilon", epsilon);
     tc_json_string(json, "constraint", cell.row->name);
@@ -34,7 +34,7 @@ static void ways_json(const tc_advice *advice, tc_json *json) {
     for (size_t i = 0; i < advice->way_count; i++) {
         const tc_way *way = &advice->ways[i];
         tc_json_open_object(json, NULL);
-        tc_json_string(json, "unit", way->unit);
+        tc_promised_json(&way->promised, json);
         tc_json_string(json, "mechanism", tc_mechanism_name(way->mechanism));
         tc_json_bool(json, "asked", way->is_asked);
         tc_json_string(json, "problem", way->problem);
@@ -45,15 +45,11 @@ static void ways_json(const tc_advice *advice, tc_json *json) {
     tc_json_close_array(json);
 }
 
-static void recommended_json(const tc_advice *advice, tc_json *json) {
-    if (!advice->reaches) {
-        tc_json_null(json, "recommended");
-        return;
-    }
+static void recommended_json(const tc_advice *advice, const char *key, tc_json *json) {
     const tc_way *best = advice->best;
-    tc_json_open_object(json, "recommended");
+    tc_json_open_object(json, key);
     tc_json_string(json, "mechanism", tc_mechanism_name(best->mechanism));
-    tc_json_string(json, "unit", best->unit);
+    tc_promised_json(&best->promised, json);
     tc_json_number(json, "epsilon", advice->epsilon);
     tc_json_number(json, "delta", tc_has_delta(advice, best->mechanism) ? advice->delta : 0);
     tc_json_number(json, "rounds", advice->rounds.now);
@@ -88,8 +84,16 @@ void tc_advice_json(const tc_advice *advice, tc_json *json) {
     const tc_way *shown = advice->shown;
     tc_json_string(json, "recommendation", advice->recommendation);
     tc_json_bool(json, "reaches", advice->reaches);
-    recommended_json(advice, json);
-    tc_json_string(json, "unit", shown->unit);
+    if (advice->reaches)
+        recommended_json(advice, "recommended", json);
+    else
+        tc_json_null(json, "recommended");
+    tc_json_open_array(json, "recommendations"); /* one for each promise that the unit names */
+    for (const tc_advice *one = advice; one != NULL; one = one->other)
+        if (one->reaches)
+            recommended_json(one, NULL, json);
+    tc_json_close_array(json);
+    tc_promised_json(&shown->promised, json);
     tc_json_string(json, "mechanism", tc_mechanism_name(shown->mechanism));
     tc_json_number(json, "epsilon", advice->reference);
     tc_json_number(json, "delta", tc_has_delta(advice, shown->mechanism) ? advice->delta : 0);
@@ -131,24 +135,29 @@ static void put_cell(const tc_advice *advice, const tc_way *way, double epsilon,
                      colour[0] == '\0' ? "" : PLAIN);
 }
 
+/* A promise has a heading, and a row for each law of noise that keeps it. */
 static void put_table(const tc_advice *advice, tc_buffer *out, bool has_colours) {
     const tc_way *best = advice->best;
     const tc_row_accuracy *row = &best->accuracy->rows[best->worst];
     tc_buffer_printf(out, "\n  the doubt in %s, limit %s\n", row->name,
                      isnan(row->limit) ? "none" : tc_digits(out->arena, row->limit, 6));
-    tc_buffer_puts(out, "  to hide ");
-    for (size_t i = 0; i < advice->way_count; i++) {
-        bool again = i > 0 && strcmp(advice->ways[i].unit, advice->ways[i - 1].unit) == 0;
-        tc_buffer_printf(out, "%10s ", again ? "" : advice->ways[i].unit);
-    }
-    tc_buffer_puts(out, "\n  epsilon ");
-    for (size_t i = 0; i < advice->way_count; i++)
-        tc_buffer_printf(out, "%10s ", tc_mechanism_name(advice->ways[i].mechanism));
+    tc_buffer_printf(out, "  %-12s", "epsilon");
+    for (size_t e = 0; e < TC_TABLE_EPSILONS; e++)
+        tc_buffer_printf(out, "%10g%s", tc_table_epsilons[e], e + 1 < TC_TABLE_EPSILONS ? " " : "");
     tc_buffer_puts(out, "\n");
-    for (size_t e = 0; e < TC_TABLE_EPSILONS; e++) {
-        tc_buffer_printf(out, "  %-8g", tc_table_epsilons[e]);
-        for (size_t i = 0; i < advice->way_count; i++)
-            put_cell(advice, &advice->ways[i], tc_table_epsilons[e], out, has_colours);
+    for (size_t i = 0; i < advice->way_count; i++) {
+        const tc_way *way = &advice->ways[i];
+        const char *text = way->promised.text;
+        if (i == 0 || strcmp(text, advice->ways[i - 1].promised.text) != 0)
+            put_paragraph(out, 2,
+                          way->promised.norm == NULL || way->plan->distances != NULL
+                              ? tc_arena_format(out->arena, "to hide %s", text)
+                              : tc_arena_format(out->arena, "to hide %s (%s a round of a change in all %.0f)", text,
+                                                tc_digits(out->arena, way->promised.every_round, 3),
+                                                way->plan->rounds));
+        tc_buffer_printf(out, "    %-10s", tc_mechanism_name(way->mechanism));
+        for (size_t e = 0; e < TC_TABLE_EPSILONS; e++)
+            put_cell(advice, way, tc_table_epsilons[e], out, has_colours);
         tc_buffer_puts(out, "\n");
     }
     put_paragraph(out, 2, "* is tolerable; ! is useless: more than all that the constraint can be");
@@ -165,8 +174,10 @@ static void put_plot(const tc_advice *advice, tc_buffer *out) {
     double least = log(fmin(last, tolerable) / 2), most = log(fmax(first, tolerable));
     int mark = (int)(CELLS * (log(tolerable) - least) / (most - least));
     mark = mark >= CELLS ? CELLS - 1 : mark;
-    tc_buffer_printf(out, "\n  %s noise, hiding %s (log scale); the line is tolerable\n",
-                     tc_mechanism_name(best->mechanism), best->unit);
+    tc_buffer_puts(out, "\n");
+    put_paragraph(out, 2,
+                  tc_arena_format(out->arena, "%s noise, hiding %s (log scale); the line is tolerable",
+                                  tc_mechanism_name(best->mechanism), best->promised.text));
     for (size_t e = 0; e < TC_TABLE_EPSILONS; e++) {
         double doubt = tc_doubt_at(advice, best, best->worst, tc_table_epsilons[e]);
         double cells = CELLS * (log(doubt) - least) / (most - least);

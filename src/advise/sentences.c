@@ -51,7 +51,7 @@ static const char *what_would(tc_arena *arena, const tc_advice *advice) {
         between = ", or ";
     }
     if (other != NULL)
-        tc_buffer_printf(&list, "%shiding %s with %s noise at %s", between, other->unit, law(other->mechanism),
+        tc_buffer_printf(&list, "%shiding %s with %s noise at %s", between, other->promised.text, law(other->mechanism),
                          price_text(arena, advice, other, other->needed));
     return list.length == 0 ? NULL : tc_buffer_text(&list);
 }
@@ -69,7 +69,7 @@ static const char *nothing_does(tc_arena *arena, const tc_advice *advice) {
                               tc_doubt_text(arena, tc_doubt_at(advice, best, best->worst, most), row_of(best)),
                               row_of(best)->name);
     return tc_arena_format(arena, "No epsilon up to %s that hides %s leaves a doubt of %s: %s%s%s%s.",
-                           tc_digits(arena, most, 3), best->unit, tc_tolerance_text(arena, &advice->wish), why,
+                           tc_digits(arena, most, 3), best->promised.text, tc_tolerance_text(arena, &advice->wish), why,
                            would == NULL ? "" : "; ", would == NULL ? "" : would, would == NULL ? "" : " would do");
 }
 
@@ -85,7 +85,7 @@ static const char *move_text(tc_arena *arena, const tc_advice *advice) {
                            tc_digits(arena, 100 * advice->usual_move, 3), tc_text_up(arena, 100 * advice->most_move));
 }
 
-const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
+static const char *recommend_one(tc_arena *arena, const tc_advice *advice) {
     const tc_way *best = advice->best;
     if (!advice->reaches)
         return nothing_does(arena, advice);
@@ -93,7 +93,7 @@ const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
     return tc_arena_format(arena,
                            "Take %s noise with %s to hide %s: after %s rounds it leaves a doubt of %s in %s, the worst "
                            "constraint%s%s%s%s.%s",
-                           law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->unit,
+                           law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->promised.text,
                            tc_digits(arena, advice->rounds.now, 6), tc_doubt_text(arena, advice->doubt, row_of(best)),
                            row_of(best)->name, fewer_do ? "; about " : "",
                            fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "",
@@ -103,7 +103,14 @@ const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
                                : tc_arena_format(arena,
                                                  " To hide %s costs as much and promises less: here it counts as all "
                                                  "that the public box allows.",
-                                                 advice->instead_of->unit));
+                                                 advice->instead_of->promised.text));
+}
+
+const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {
+    const char *first = recommend_one(arena, advice);
+    return advice->other == NULL
+               ? first
+               : tc_arena_format(arena, "%s Another promise: %s", first, recommend_one(arena, advice->other));
 }
 
 /* ---- the reasons ------------------------------------------------------------------------------------------------- */
@@ -141,6 +148,21 @@ const char *tc_agents_sentence(tc_arena *arena, const tc_advice *advice) {
                                              : "stays as it is, since it hides one agent and not their number");
 }
 
+/* Their doubts say nothing of each other. */
+static const char *two_promises(tc_arena *arena, const tc_way *way, bool is_alone) {
+    tc_plan other = *way->plan;
+    bool gaussian = way->mechanism == TC_MECHANISM_GAUSSIAN;
+    other.mechanism = gaussian ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN;
+    const tc_promised_unit with = tc_promised(arena, &other);
+    return tc_arena_format(arena,
+                           "Noise: %s is %s a round of a change in all %s rounds; with %s noise it would be %s, %s a "
+                           "round. These are two promises, and their doubts are not compared.%s%s%s",
+                           way->promised.text, tc_digits(arena, way->promised.every_round, 3),
+                           tc_digits(arena, way->plan->rounds, 6), law(other.mechanism), with.text,
+                           tc_digits(arena, with.every_round, 3), is_alone ? " Advice on the other: --mechanism " : "",
+                           is_alone ? tc_mechanism_name(other.mechanism) : "", is_alone ? "." : "");
+}
+
 /* The two ways of the asked unit. */
 static size_t find_asked(const tc_advice *advice, const tc_way *found[2]) {
     size_t count = 0;
@@ -152,6 +174,8 @@ static size_t find_asked(const tc_advice *advice, const tc_way *found[2]) {
 
 const char *tc_noise_sentence(tc_arena *arena, const tc_advice *advice) {
     const tc_way *ways[2];
+    if (advice->best->promised.norm != NULL)
+        return two_promises(arena, advice->best, advice->other == NULL);
     if (find_asked(advice, ways) < 2)
         return NULL;
     double e = advice->reference;

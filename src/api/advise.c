@@ -92,7 +92,7 @@ static tc_planned *shown_plan(tc_arena *arena, const tc_advice *advice, const tc
     return p;
 }
 
-/* What the last round of the recommended plan moves, as `plan` says it. */
+/* What the last round of a recommended plan moves, as `plan` says it. */
 static tc_status add_move(tc_api_call *call, tc_model *model, const tc_analysis *analysis, tc_advice *advice) {
     const char *why = NULL;
     if (!advice->reaches || !advice->wish.plan.certain)
@@ -104,7 +104,6 @@ static tc_status add_move(tc_api_call *call, tc_model *model, const tc_analysis 
         return tc_work_refuse(&call->work, why);
     advice->most_move = method->most_move;
     advice->usual_move = method->usual_move;
-    advice->recommendation = tc_recommend(call->work.arena, advice);
     return TC_OK;
 }
 
@@ -131,9 +130,12 @@ static tc_status make_advice(tc_api_call *call) {
         return TC_INTERRUPTED;
     if (advice->problem != NULL && advice->is_usage)
         return tc_work_refuse(work, advice->problem);
-    status = advice->problem == NULL ? add_move(call, model, analysis, advice) : TC_OK;
+    for (tc_advice *one = advice; one != NULL && advice->problem == NULL && status == TC_OK; one = one->other)
+        status = add_move(call, model, analysis, one);
     if (status != TC_OK)
         return status;
+    if (advice->problem == NULL)
+        advice->recommendation = tc_recommend(work->arena, advice);
     result->model = model;
     result->of.advice = advice;
     result->holds = advice->reaches;
@@ -169,7 +171,12 @@ tacit_status tacit_result_advice(const tacit_result *result, tacit_advice *facts
     const tc_advice *advice = result == NULL ? NULL : result->of.advice;
     if (advice == NULL || facts == NULL)
         return TACIT_BAD_USAGE;
-    tacit_advice all = {.problem = advice->problem, .epsilon = NAN, .delta = NAN, .doubt = NAN, .agents_needed = NAN};
+    tacit_advice all = {.problem = advice->problem,
+                        .epsilon = NAN,
+                        .delta = NAN,
+                        .doubt = NAN,
+                        .agents_needed = NAN,
+                        .hidden_every_round = NAN};
     if (advice->problem == NULL) {
         const tc_way *best = advice->best;
         all.reaches = advice->reaches;
@@ -182,7 +189,9 @@ tacit_status tacit_result_advice(const tacit_result *result, tacit_advice *facts
     }
     if (advice->reaches) {
         all.mechanism = tc_mechanism_name(advice->best->mechanism);
-        all.adjacency = advice->best->unit;
+        all.adjacency = advice->best->promised.unit;
+        all.norm = advice->best->promised.norm;
+        all.hidden_every_round = advice->best->promised.every_round;
         all.epsilon = advice->epsilon;
         all.delta = tc_has_delta(advice, advice->best->mechanism) ? advice->delta : 0;
         all.doubt = advice->doubt;
@@ -203,7 +212,8 @@ tacit_status tacit_result_advice_point(const tacit_result *result, size_t point,
             continue;
         }
         const tc_advised_cell cell = tc_advised_at(advice, way, tc_table_epsilons[point]);
-        const tacit_advice_point all = {.adjacency = way->unit,
+        const tacit_advice_point all = {.adjacency = way->promised.unit,
+                                        .norm = way->promised.norm,
                                         .mechanism = tc_mechanism_name(way->mechanism),
                                         .epsilon = tc_table_epsilons[point],
                                         .constraint = cell.row->name,

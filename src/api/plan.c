@@ -175,8 +175,7 @@ void tc_planned_finish(tc_arena *arena, tc_planned *planned) {
         return;
     planned->hash = tc_hexadecimal_new(arena, plan->hash, sizeof plan->hash);
     planned->headline = planned->card == NULL ? NULL : tc_card_line(arena, planned->card);
-    planned->adjacency =
-        plan->adjacency == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
+    planned->promised = tc_promised(arena, plan);
 }
 
 tc_status tc_planned_refuse_costs(tc_api_call *call) {
@@ -308,7 +307,8 @@ tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *fac
     if (p == NULL || facts == NULL)
         return TACIT_BAD_USAGE;
     const tc_plan *plan = p->plan;
-    tacit_plan_facts all = {.problem = plan->problem, .epsilon = NAN, .delta = NAN, .rounds = NAN};
+    tacit_plan_facts all = {
+        .problem = plan->problem, .epsilon = NAN, .delta = NAN, .rounds = NAN, .hidden_every_round = NAN};
     if (plan->problem == NULL)
         all = (tacit_plan_facts){.is_private = p->card != NULL && p->card->is_private,
                                  .headline = p->headline,
@@ -316,7 +316,9 @@ tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *fac
                                  .method = tc_method_name(plan->method),
                                  .placement = tc_placement_name(plan->placement),
                                  .calibration = tc_calibration_name(plan->calibration),
-                                 .adjacency = p->adjacency,
+                                 .adjacency = p->promised.unit,
+                                 .norm = p->promised.norm,
+                                 .hidden_every_round = p->promised.every_round,
                                  .epsilon = plan->epsilon,
                                  .delta = plan->delta,
                                  .rounds = plan->rounds,

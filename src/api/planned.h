@@ -14,8 +14,9 @@ typedef struct tc_planned {
     const tc_ledger *ledger;      /* NULL for none */
     tc_ledger_entry next;         /* what the plan would add to it */
     const tc_budgets *budgets;
-    const char *over;                        /* why the budgets would not allow a run; NULL where they would */
-    const char *hash, *headline, *adjacency; /* for tacit_plan_facts */
+    const char *over;            /* why the budgets would not allow a run; NULL where they would */
+    const char *hash, *headline; /* for tacit_plan_facts */
+    tc_promised_unit promised;
 } tc_planned;
 
 /* A sentence: why a plan is not private, or why the budgets do not allow a run. NULL where all is well. */

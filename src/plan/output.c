@@ -296,6 +296,11 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
         write_family_prices(plan, json);
     if (plan->why_states != NULL)
         tc_json_string(json, "why_states", plan->why_states);
+    if (plan->problem == NULL) { /* not hashed either */
+        const tc_promised_unit promised = tc_promised(json->out->arena, plan);
+        tc_json_string(json, "norm", promised.norm);
+        tc_json_number(json, "hidden_every_round", promised.every_round);
+    }
     tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
     tc_json_string(json, "hash", hex);
 }
@@ -357,6 +362,22 @@ static void put_protected(const tc_plan *plan, tc_buffer *out, int norm) {
     }
 }
 
+/* Messages by B, or states by D. */
+static void put_hidden_by(const tc_plan *plan, tc_buffer *out) {
+    const tc_promised_unit promised = tc_promised(out->arena, plan);
+    const char *norm = promised.norm == NULL ? "" : tc_arena_format(out->arena, " in %s", promised.norm);
+    if (plan->adjacency == TC_ADJACENCY_WITHIN) {
+        put_line(out, "hides", "one agent's states within %.6g%s in each of all %.0f rounds", plan->adjacency_bound,
+                 norm, plan->rounds);
+        return;
+    }
+    put_line(out, "hides", "messages of %s, by %.6g%s over the run;",
+             plan->adjacency == TC_ADJACENCY_ONE ? "one agent" : "all agents", plan->adjacency_bound, norm);
+    if (!isnan(promised.every_round))
+        put_line(out, "", "of a change that persists in all %.0f rounds, %.3g a round", plan->rounds,
+                 promised.every_round);
+}
+
 static void put_heading(const tc_plan *plan, tc_buffer *out) {
     bool none = plan->mechanism == TC_MECHANISM_NONE;
     put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
@@ -368,21 +389,13 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     }
     put_line(out, "promise", "%s%s", tc_promise_text(out->arena, plan),
              plan->calibration == TC_PUBLISHED ? "" : " for all that leaves the cloud");
-    int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds%s", plan->rounds,
                  tc_relies_on_caps(plan) ? " in its public set" : "");
-    else if (plan->adjacency == TC_ADJACENCY_WITHIN)
-        put_line(out, "hides", "one agent's states within %.6g in each of all %.0f rounds (l%d)", plan->adjacency_bound,
-                 plan->rounds, norm);
     else if (plan->adjacency == TC_ADJACENCY_DATA)
-        put_protected(plan, out, norm);
-    else if (plan->adjacency == TC_ADJACENCY_ONE)
-        put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
-                 norm);
+        put_protected(plan, out, plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1);
     else
-        put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
-                 norm);
+        put_hidden_by(plan, out);
     static const char *const words[] = {
         [TC_WORD_VOID] = "NO", [TC_WORD_NAME_ONLY] = "in name only", [TC_WORD_PRIVATE] = "yes"};
     put_line(out, "private", "%s", words[tc_judge_plan(plan)]);

@@ -188,10 +188,10 @@ typedef struct tc_plan {
     size_t family_price_count;
     /* Epsilon, or gdp for Gaussian noise, at which the same noise hides one agent from an observer of everything.
      * INFINITY if unknown. */
-    double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
-    double message_price; /* anything in one message */
-    double agent_price;   /* everything it does, in all rounds */
-    const char *why_states;      /* noise is on states, by `auto`; NULL elsewhere; not hashed */
+    double range_price;     /* one state of a message by its whole range, or all in one released number: the larger */
+    double message_price;   /* anything in one message */
+    double agent_price;     /* everything it does, in all rounds */
+    const char *why_states; /* noise is on states, by `auto`; NULL elsewhere; not hashed */
     tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO for one that was not examined */
     tc_last_round *last;         /* NULL: no such round */
     bool is_last;                /* this is the plan of such a round */

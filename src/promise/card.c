@@ -212,7 +212,7 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
         .plan = plan,
         .word = seeded ? TC_WORD_VOID : tc_judge_plan(plan),
         .seeded = seeded,
-        .unit = noise ? tc_unit_text(arena, plan->adjacency, plan->adjacency_bound) : NULL,
+        .promised = tc_promised(arena, plan),
         .claim = !noise                                  ? '\0'
                  : plan->adjacency == TC_ADJACENCY_AGENT ? 'B'
                  : tc_hides_every_round(plan->adjacency) ? 'C'
@@ -275,7 +275,7 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     tc_json_open_object(json, key);
     tc_json_bool(json, "private", card->is_private);
     tc_json_string(json, "claim", card->claim == 'A' ? "A" : card->claim == 'B' ? "B" : NULL);
-    tc_json_string(json, "unit", card->unit);
+    tc_promised_json(&card->promised, json);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
     tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
@@ -338,7 +338,7 @@ const char *tc_card_line(tc_arena *arena, const tc_card *card) {
     const char *word = tc_word_text(card->word, card->plan->adjacency);
     if (card->word == TC_WORD_VOID)
         return word;
-    return tc_arena_format(arena, "%s, unit %s, %s", word, card->unit, tc_promise_text(arena, card->plan));
+    return tc_arena_format(arena, "%s, unit %s, %s", word, card->promised.text, tc_promise_text(arena, card->plan));
 }
 
 static void put_headline(const tc_card *card, tc_buffer *out) {
@@ -393,6 +393,8 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
     put_first(card, "in_name_only_because", "In name only", out);
     if (card->claim != 0) {
         put_first(card, "hides", card->word == TC_WORD_VOID ? "Would hide" : "Hides", out);
+        if (card->claim == 'A' && !isnan(card->plan->rounds))
+            put_short(out, "", tc_words_persistent(out->arena, card->plan));
         put_short(out, "Does not hide",
                   card->claim == 'A'
                       ? "an agent's data (its objective, its limits, a need): such a change moves every later "

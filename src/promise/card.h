@@ -20,7 +20,7 @@ typedef struct tc_card {
     tc_word_for word; /* of the plan; VOID if its noise comes from a seed */
     bool is_private;  /* the word is private */
     bool seeded;
-    const char *unit; /* "one:0.5", "agent"; NULL without noise */
+    tc_promised_unit promised;
     char claim; /* 'A': messages within a distance; 'B': an agent entirely; 'C': an agent, within a distance in every
                  * round, or its data; 0: nothing */
     const tc_observer **observers; /* of each kind the one that pays most, and every coalition */
@@ -50,5 +50,7 @@ enum { TC_WORDS_MOST = 12 };
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);
+/* Claim A: how much of a change that persists in all rounds is hidden. */
+const char *tc_words_persistent(tc_arena *arena, const tc_plan *plan);
 
 #endif

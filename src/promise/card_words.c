@@ -80,6 +80,8 @@ static const char *odds(tc_arena *arena, const tc_plan *plan) {
 /* Claim C. */
 static size_t promise_every_round(tc_arena *arena, const tc_plan *plan, const char **texts) {
     const char *norm = is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences";
+    const char *named = tc_promised(arena, plan).norm;
+    named = named == NULL ? "" : tc_arena_format(arena, " in %s", named);
     if (plan->adjacency == TC_ADJACENCY_DATA) {
         texts[0] =
             tc_arena_format(arena,
@@ -97,15 +99,16 @@ static size_t promise_every_round(tc_arena *arena, const tc_plan *plan, const ch
     texts[0] =
         tc_arena_format(arena,
                         "Claim C, about one agent within a distance. Somebody wonders whether an agent behaved as "
-                        "it did, or, given the same answers, sent states that differ by at most %.6g, in every "
+                        "it did, or, given the same answers, sent states that differ by at most %.6g%s, in every "
                         "round. %s",
-                        plan->adjacency_bound, odds(arena, plan));
-    texts[1] = tc_arena_format(arena,
-                               "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours of "
-                               "one agent that, given the same earlier answers, differ in each round by at most D = "
-                               "%.6g, measured as %s over its states, all others following their own rules. For every "
-                               "event S, %s.",
-                               plan->rounds, plan->adjacency_bound, norm, at_most(arena, plan));
+                        plan->adjacency_bound, named, odds(arena, plan));
+    texts[1] =
+        tc_arena_format(arena,
+                        "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours of "
+                        "one agent that, given the same earlier answers, differ in each round by at most D = "
+                        "%.6g%s, measured as %s over its states, all others following their own rules. For every "
+                        "event S, %s.",
+                        plan->rounds, plan->adjacency_bound, named, norm, at_most(arena, plan));
     return 2;
 }
 
@@ -128,9 +131,9 @@ size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts
     texts[0] =
         tc_arena_format(arena,
                         "Claim A, about messages. Somebody wonders whether %s were as they were, or different by "
-                        "a total of at most %s over the whole run. %s",
+                        "at most %s in %s over the whole run. %s",
                         plan->adjacency == TC_ADJACENCY_ONE ? "one agent's messages" : "the agents' messages", bound,
-                        odds(arena, plan));
+                        tc_promised(arena, plan).norm, odds(arena, plan));
     texts[1] = tc_arena_format(
         arena,
         "Exactly: let P and P' be the laws of %s when %s differ by at most B = %s, measured as %s over all "
@@ -211,6 +214,21 @@ static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **t
     return count;
 }
 
+const char *tc_words_persistent(tc_arena *arena, const tc_plan *plan) {
+    /* messages are multiples of the step, and so is their difference */
+    double step = ldexp(1, plan->state_exponent), each = tc_promised(arena, plan).every_round;
+    double sent = step * floor(each / step);
+    if (sent > 0)
+        return tc_arena_format(arena,
+                               "or messages of one state that differ by %.3g in every one of %.0f rounds (after "
+                               "rounding to multiples of %.3g)",
+                               sent, plan->rounds, step);
+    return tc_arena_format(arena,
+                           "but no change that persists in all %.0f rounds: messages are multiples of %.3g, more than "
+                           "%.3g a round",
+                           plan->rounds, step, each);
+}
+
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) {
     same_range groups[SHOWN_RANGES];
     if (plan->adjacency == TC_ADJACENCY_DATA)
@@ -231,17 +249,8 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
                 : tc_arena_format(arena, "%s: a change of one state by %.6g in one round, %.3g %% of its range of %.6g",
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
-    if (!agent && plan->distances == NULL && !isnan(plan->rounds)) {
-        /* messages are multiples of the step, and so is their difference */
-        double step = ldexp(1, plan->state_exponent);
-        double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
-        double sent = step * floor(each / step);
-        if (sent > 0)
-            texts[count++] = tc_arena_format(arena,
-                                             "or messages of one state that differ by %.3g in every one of %.0f rounds "
-                                             "(after rounding to multiples of %.3g)",
-                                             sent, plan->rounds, step);
-    }
+    if (!agent && plan->distances == NULL && !isnan(plan->rounds))
+        texts[count++] = tc_words_persistent(arena, plan);
     return count;
 }
 

@@ -172,7 +172,7 @@ static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *p
         tc_trace_fact_add(arena, trace, "delta", number(arena, plan->delta));
     if (trace->kind == TC_TRACE_RUN)
         add_price(arena, trace, plan, seeded);
-    tc_trace_fact_add(arena, trace, "hides", tc_unit_text(arena, plan->adjacency, plan->adjacency_bound));
+    tc_trace_fact_add(arena, trace, "hides", tc_promised(arena, plan).text);
     if (plan->method == TC_METHOD_PUBLISHED) {
         tc_trace_fact_add(arena, trace, "calibration", tc_calibration_name(plan->calibration));
         tc_trace_fact_add(arena, trace, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");

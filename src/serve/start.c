@@ -161,12 +161,16 @@ void tc_server_fill_figures(tc_server *s) {
             equalities[equality_count++] = names[j];
     }
     tc_run_price price = tc_price_of_run(plan);
+    const tc_promised_unit promised = tc_promised(s->arena, plan);
     s->figures = (tc_figures){.is_private = tc_plan_deserves_private(plan),
                               .is_priced = plan->is_private && isfinite(price.epsilon),
                               .is_insecure = s->settings->insecure_count > 0,
                               .plan_hash = tc_hexadecimal_new(s->arena, plan->hash, sizeof plan->hash),
                               .method = tc_method_name(plan->method),
                               .mechanism = tc_mechanism_name(plan->mechanism),
+                              .unit = promised.unit,
+                              .norm = promised.norm,
+                              .hidden_every_round = promised.every_round,
                               .epsilon = price.epsilon,
                               .delta = price.delta,
                               .started = tc_serve_date(),

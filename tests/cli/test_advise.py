@@ -100,7 +100,7 @@ class Advice(unittest.TestCase):
     def test_the_table_is_what_plans_say(self):
         """Doubts at other epsilons follow from one plan: as good as the plan itself, but for rounding to lattices."""
         advice = self.advice(self.homes)
-        self.assertEqual(len(advice["table"]), 20)
+        self.assertEqual(len(advice["table"]), 15)  # one:5 is of Gaussian noise, as the file says
         self.assertEqual({point["unit"] for point in advice["table"]}, {"agent", "one:5"})
         for point in advice["table"][::3]:
             delta = ["--delta", "1e-6"] if point["mechanism"] == "gaussian" else []
@@ -110,6 +110,34 @@ class Advice(unittest.TestCase):
             self.assertAlmostEqual(point["doubt"] / row["doubt"], 1, delta=2e-3)
             self.assertEqual(point["useless"], row["useless"])
             self.assertEqual(point["reaches"], point["doubt"] <= 12.5)
+
+    def test_what_is_not_the_same_promise_is_not_compared(self):
+        """one:B is a total with Laplace noise and a root-sum-square with Gaussian noise."""
+        norms = {"laplace": "total", "gaussian": "root-sum-square"}
+        each = {"laplace": 5 / 500, "gaussian": 5 / math.sqrt(500)}
+        words = ("--adjacency", "one:5", "--rounds", 500)
+        bare = self.problem(HOMES[:HOMES.index("privacy")], "bare.tacit")
+        for file, asked, laws in ((self.homes, (), ["gaussian"]), (self.homes, ("--mechanism", "laplace"), ["laplace"]),
+                                  (bare, (), ["gaussian", "laplace"]), (bare, ("--mechanism", "gaussian", "--delta", 1e-6), ["gaussian"])):
+            advice = self.advice(file, *words, *asked)
+            self.assertEqual(sorted(u["mechanism"] for u in advice["units"] if u["asked"]), laws)
+            self.assertEqual(sorted(r["mechanism"] for r in advice["recommendations"]), laws)
+            for one in advice["recommendations"] + [u for u in advice["units"] if u["asked"]]:
+                self.assertEqual(one["norm"], norms[one["mechanism"]])
+                self.assertAlmostEqual(one["hidden_every_round"], each[one["mechanism"]], delta=1e-12)
+            for point in advice["table"]:
+                self.assertEqual(point["norm"], norms[point["mechanism"]] if point["unit"] == "one:5" else None)
+            for one in advice["recommendations"]:
+                alone = self.advice(file, *words, "--mechanism", one["mechanism"],
+                                    *(("--delta", 1e-6) if one["mechanism"] == "gaussian" else ()))["recommended"]
+                self.assertEqual(one, alone)
+            text = " ".join(tacit("advise", file, *words, *asked).stdout.split())
+            for law in laws:
+                self.assertIn(f"one:5 in {norms[law]} ({each[law]:.3g} a round of a change in all 500)", text)
+            self.assertNotIn("times as much.", advice["noise_advice"])
+        # where both are one promise, they are compared
+        self.assertEqual([r["unit"] for r in self.advice(self.homes)["recommendations"]], ["agent"])
+        self.assertIn("times as much.", self.advice(self.homes)["noise_advice"])
 
     def test_constraints_are_those_of_the_plan(self):
         self.assertEqual(self.advice(self.homes)["constraints"], self.plan(self.homes)["constraints"])

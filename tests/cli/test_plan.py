@@ -36,7 +36,7 @@ def tacit(*arguments, **options):
 
 def plan(*arguments, code=0):
     done = tacit("plan", *arguments, "--json")
-    if done.returncode != code:
+    if code is not None and done.returncode != code:
         raise AssertionError(f"exit code {done.returncode} of {arguments}: {done.stderr}{done.stdout[:500]}")
     return json.loads(done.stdout)
 
@@ -188,6 +188,38 @@ class Promises(Written):
         asked = plan(NUM, "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-4", "--rounds", "500", code=1)
         self.assertIn("delta 0.0001 is large: any event may be as much more probable, beyond the factor e^epsilon", asked["warnings"][0])
         self.assertEqual(asked["hash"], "d8f15a6a67ca988f3349e8a66e3357572fd3816a6340ed69fd2c8e2f03c81433")
+
+    def test_one_b_is_a_total_with_laplace_and_a_root_sum_square_with_gaussian_noise(self):
+        """Two promises under one name: each is said with its norm, and with what it hides of a change in all rounds."""
+        for unit, who in (("one:1", "one agent"), ("ensemble:1", "all agents")):
+            for law, norm, each in (("laplace", "total", 1 / 500), ("gaussian", "root-sum-square", 1 / math.sqrt(500))):
+                asked = (NUM, "--mechanism", law, "--epsilon", "1", "--adjacency", unit, "--rounds", "500",
+                         *(("--delta", "1e-6") if law == "gaussian" else ()))
+                facts = json.loads(tacit("plan", *asked, "--json").stdout)
+                for told in (facts, facts["card"]):
+                    self.assertEqual((told["unit"], told["norm"]), (unit, norm))
+                    self.assertAlmostEqual(told["hidden_every_round"], each, delta=1e-12)
+                self.assertIn(f"unit {unit} in {norm}, epsilon 1", facts["card"]["headline"])
+                text = " ".join(tacit("plan", *asked).stdout.split())
+                self.assertIn(f"hides messages of {who}, by 1 in {norm} over the run; of a change that persists in all 500 "
+                              f"rounds, {each:.3g} a round", text)
+                ran = " ".join(tacit("run", *asked, "--no-reference").stdout.split())
+                self.assertIn(f"unit {unit} in {norm}, epsilon 1", ran)
+        self.assertEqual({plan(EV, "--adjacency", "agent", *law)["norm"] for law in ((), ("--mechanism", "laplace"))}, {None})
+
+    def test_within_d_has_a_norm_where_agents_have_several_states(self):
+        """A round's states together: D in total is less than D in root-sum-square. One state has but one size."""
+        for law, norm in (("laplace", "total"), ("gaussian", "root-sum-square")):
+            facts = plan(EV, "--adjacency", "agent:5", "--mechanism", law, "--rounds", "500", code=None)
+            self.assertEqual((facts["norm"], facts["hidden_every_round"]), (norm, 5))
+            self.assertIn(f"unit agent:5 in {norm} each round, epsilon 1", facts["card"]["headline"])
+            single = json.loads(tacit("plan", NUM, "--adjacency", "agent:5", "--mechanism", law, "--rounds", "500", "--epsilon", "1",
+                                      *(("--delta", "1e-6") if law == "gaussian" else ()), "--json").stdout)
+            self.assertIsNone(single["norm"])
+
+    def test_a_change_that_persists_and_is_below_the_step_of_messages_is_not_hidden(self):
+        text = " ".join(tacit("plan", EV, "--adjacency", "one:1e-3", "--mechanism", "laplace", "--rounds", "100000").stdout.split())
+        self.assertRegex(text, r"no change that persists in all 100000 rounds: messages are multiples of \S+, more than \S+ a round")
 
     def test_published_prices_are_told_for_one_system_and_for_all(self):
         facts = plan(PAPER, "--calibration", "published")

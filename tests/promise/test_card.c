@@ -107,7 +107,8 @@ static void assert_not_in(const char *text, const char *part) {
 static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
     trial *t = *state;
     const char *text = text_of(t, false);
-    assert_in(text, "GUARANTEE: private: messages only, unit one:0.5, epsilon 1, delta 1e-06");
+    assert_in(text, "GUARANTEE: private: messages only, unit one:0.5 in root-sum-square, epsilon 1, delta 1e-06");
+    assert_in(text, "or different by at most 0.5 in root-sum-square over the whole run");
     assert_in(text, "Claim A, about messages.");
     assert_in(text, "makes no event more probable than e^epsilon = 2.719 times its probability in the other case, plus "
                     "delta = 1e-06");
@@ -178,7 +179,7 @@ static void published_epsilon_is_not_claimed_for_all_that_is_seen(void **state) 
     t->plan.delta = 0;
     t->observers[3].epsilon = 2 * log(2);
     const char *text = text_of(t, false);
-    assert_in(text, "unit ensemble:0.5, epsilon 0.6932 for each system; 1.387 for whoever sees all");
+    assert_in(text, "unit ensemble:0.5 in total, epsilon 0.6932 for each system; 1.387 for whoever sees all");
     assert_in(text, "the laws of any ONE released system (g, or one agent's part of the Jacobian) when");
     assert_in(text, "For all systems together the same holds with epsilon = 1.387 only.");
     assert_in(text, "At distance D the price is 0.6932 D/B for each system, and 1.387 D/B for whoever sees all.");
@@ -196,8 +197,9 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     t->plan.range_price = 99 * at_one; /* at epsilon 1 a bit more than a hundredth of a range is hidden */
     assert_not_in(text_of(t, false), "in name only");
     t->plan.range_price = 101 * at_one;
-    assert_in(text_of(t, false),
-              "GUARANTEE: private in name only (messages only), unit one:0.5, epsilon 1, delta 1e-06");
+    assert_in(
+        text_of(t, false),
+        "GUARANTEE: private in name only (messages only), unit one:0.5 in root-sum-square, epsilon 1, delta 1e-06");
     assert_in(text_of(t, false), "at epsilon 1 and delta 1e-6 the noise hides a change of one message by 0.99 %");
     assert_in(text_of(t, false), "less than 1 % is next to nothing");
     t->plan.range_price = 1;
@@ -206,10 +208,11 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     assert_not_in(text_of(t, false), "in name only");
     t->plan.range_price = 1;
     t->plan.epsilon = 700; /* of a large B: the noise is what counts */
-    assert_in(text_of(t, false), "GUARANTEE: private: messages only, unit one:0.5, epsilon 700");
+    assert_in(text_of(t, false), "GUARANTEE: private: messages only, unit one:0.5 in root-sum-square, epsilon 700");
     t->plan.epsilon = 1;
     t->plan.delta = 1e-3; /* one over a thousand homes */
-    assert_in(text_of(t, false), "private in name only (messages only), unit one:0.5, epsilon 1, delta 0.001");
+    assert_in(text_of(t, false),
+              "private in name only (messages only), unit one:0.5 in root-sum-square, epsilon 1, delta 0.001");
     t->plan.delta = 0.9e-3;
     assert_not_in(text_of(t, false), "in name only");
     t->plan.adjacency = TC_ADJACENCY_AGENT;

@@ -416,9 +416,22 @@ def test_advice_is_that_of_the_command(examples, command):
     assert [row.doubt for row in advice.constraints] == [row["doubt"] for row in advice.json["constraints"]]
     assert [point.doubt for point in advice.table] == [point["doubt"] for point in advice.json["table"]]
     assert list(advice.frame().columns)[:3] == ["adjacency", "mechanism", "epsilon"]
+    assert [point.norm for point in advice.table] == [point["norm"] for point in advice.json["table"]]
+    assert advice.facts.norm == advice.json["recommended"]["norm"] in ("total", "root-sum-square")
     assert not problem.advise(doubt="1e-9%", rounds=2000)
     with pytest.raises(tacit.UsageError, match="tolerable doubt"):
         problem.advise(doubt="much")
+
+
+def test_a_unit_is_said_with_its_norm_and_with_what_persists(examples):
+    problem = tacit.Problem(examples / "num.tacit")
+    for law, norm, each in (("laplace", "total", 1 / 500), ("gaussian", "root-sum-square", 1 / 500**0.5)):
+        delta = {"delta": 1e-6} if law == "gaussian" else {}
+        plan = problem.plan(mechanism=law, epsilon=1, adjacency="one:1", rounds=500, **delta)
+        assert plan.facts.norm == norm and abs(plan.facts.hidden_every_round - each) < 1e-12
+        assert f"unit one:1 in {norm}, epsilon 1" in repr(plan)
+    facts = tacit.Problem(examples / "ev.tacit").plan(adjacency="agent").facts
+    assert facts.norm is None and facts.hidden_every_round != facts.hidden_every_round
 
 
 def test_the_doubts_of_a_plan_are_those_of_the_command(examples, command):
@@ -433,5 +446,5 @@ def test_a_plot_of_advice_has_a_line_for_each_way(examples):
     advice = tacit.Problem(examples / "ev.tacit").advise(rounds=500, adjacency="agent")
     ax = advice.plot()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {
-        "agent, laplace", "agent, gaussian", "one:7.4, laplace", "one:7.4, gaussian", "tolerable"}  # fmt: skip
+        "agent, laplace", "agent, gaussian", "one:7.4 in root-sum-square, gaussian", "tolerable"}  # fmt: skip
     assert ax.get_xscale() == ax.get_yscale() == "log"

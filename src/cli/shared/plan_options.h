@@ -66,11 +66,13 @@ enum {
                               .argument = "UNIT",                                                                      \
                               .pairs = tc_adjacency_pairs,                                                             \
                               .text =                                                                                  \
-                                  "What is hidden. ensemble:B hides changes of all agents' messages that together "    \
-                                  "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
-                                  "agent may do; agent:B whatever keeps its states within B in every round; data the " \
-                                  "private data that the problem protects. A number B alone means one:B, and "         \
-                                  "ensemble:B in published calibration."}
+                                  "What is hidden. one:B hides changes of one agent's messages over the whole run, "   \
+                                  "ensemble:B those of all agents: by B in total with Laplace noise (B/T a round of "  \
+                                  "a change that persists in all T rounds), by B in root-sum-square with Gaussian "    \
+                                  "noise (B/sqrt(T) a round). agent hides whatever one agent may do; agent:D "         \
+                                  "whatever keeps its states within D in every round, in total or in "                 \
+                                  "root-sum-square likewise; data the private data that the problem protects. A "      \
+                                  "number B alone means one:B, and ensemble:B in published calibration."}
 
 #define TC_FEASIBLE_OPTION                                                                                             \
     [TC_PRIVACY_FEASIBLE] = {.name = "feasible",                                                                       \

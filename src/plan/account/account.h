@@ -192,6 +192,21 @@ const char *tc_calibration_name(tc_calibration calibration);
 /* "one:0.5", "agent", "agent:7.5", "data": as --adjacency takes it. */
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound);
 
+/* A unit as a law of noise promises it. B is a total with Laplace noise (l1) and a root-sum-square with Gaussian noise
+ * (l2): two promises under one name. So is D where an agent has several states. */
+typedef struct tc_promised_unit {
+    const char *unit;   /* tc_unit_text */
+    const char *norm;   /* "total", "root-sum-square"; NULL: both laws keep the same promise, or there is none */
+    const char *text;   /* "one:0.5 in total", "agent:5 in root-sum-square each round", "agent" */
+    double every_round; /* what is hidden of a change that persists in all rounds, in each: B/T, B/sqrt(T), D; NAN for
+                         * AGENT and DATA, or where the rounds are not known. Rounded down */
+} tc_promised_unit;
+tc_promised_unit tc_promised(tc_arena *arena, const tc_plan *plan);
+/* Whether the laws keep different promises in this unit. */
+bool tc_norm_matters(const tc_model *model, tc_adjacency unit);
+/* "unit", "norm" and "hidden_every_round" of a JSON object. */
+void tc_promised_json(const tc_promised_unit *promised, tc_json *json);
+
 /* A few digits that are never below the value. */
 const char *tc_text_up(tc_arena *arena, double value);
 

@@ -1,6 +1,7 @@
 #include "plan/account/account.h"
 
 #include "base/json.h"
+#include "calculus/interval/interval.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,36 @@ const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound) {
         return tc_adjacency_name(unit);
     tc_shortest_number(number, bound);
     return tc_arena_format(arena, "%s:%s", tc_adjacency_name(unit), number);
+}
+
+bool tc_norm_matters(const tc_model *model, tc_adjacency unit) {
+    bool matters = !tc_hides_every_round(unit);
+    for (size_t f = 0; unit == TC_ADJACENCY_WITHIN && f < model->family_count; f++)
+        matters = matters || model->families[f].dim > 1;
+    return matters;
+}
+
+tc_promised_unit tc_promised(tc_arena *arena, const tc_plan *plan) {
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN, within = plan->adjacency == TC_ADJACENCY_WITHIN;
+    tc_promised_unit made = {.every_round = NAN};
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET)
+        return made;
+    made.text = made.unit = tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
+    if (within)
+        made.every_round = plan->adjacency_bound;
+    else if (!tc_hides_every_round(plan->adjacency))
+        made.every_round = tc_div_down(plan->adjacency_bound, gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds);
+    if (tc_norm_matters(plan->model, plan->adjacency) && plan->mechanism != TC_MECHANISM_UNSET) {
+        made.norm = gaussian ? "root-sum-square" : "total";
+        made.text = tc_arena_format(arena, "%s in %s%s", made.unit, made.norm, within ? " each round" : "");
+    }
+    return made;
+}
+
+void tc_promised_json(const tc_promised_unit *promised, tc_json *json) {
+    tc_json_string(json, "unit", promised->unit);
+    tc_json_string(json, "norm", promised->norm);
+    tc_json_number(json, "hidden_every_round", promised->every_round);
 }
 
 const char *tc_text_up(tc_arena *arena, double value) {

@@ -54,6 +54,9 @@ static void add_run(tc_json *json, const tc_figures *figures) {
     tc_json_bool(json, "insecure", figures->is_insecure);
     if (figures->is_priced) {
         tc_json_string(json, "mechanism", figures->mechanism);
+        tc_json_string(json, "unit", figures->unit);
+        tc_json_string(json, "norm", figures->norm);
+        tc_json_number(json, "hidden_every_round", figures->hidden_every_round);
         tc_json_number(json, "epsilon", figures->epsilon);
         tc_json_number(json, "delta", figures->delta);
     }

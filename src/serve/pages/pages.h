@@ -40,6 +40,8 @@ typedef struct tc_figures {
     bool is_insecure;               /* plain text, noise from a seed, or none */
     const char *run_id, *plan_hash; /* hexadecimal digits */
     const char *method, *mechanism;
+    const char *unit, *norm; /* what is hidden, as tc_promised_unit says it */
+    double hidden_every_round;
     double epsilon, delta;         /* of the observer who pays most, over the whole run */
     uint64_t epoch, round, rounds; /* round: the last that was answered */
     uint64_t agents, enrolled;     /* agents of the file; those enrolled now */
