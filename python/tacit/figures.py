@@ -204,23 +204,29 @@ def draw_legend(
     ax: Any, palette: Palette, handles: Sequence[Any], labels: Sequence[str], title: str | None = None
 ) -> None:
     size = text_size()
-    legend = ax.legend(
-        handles, labels, fontsize=0.95 * size, title=title, title_fontsize=0.95 * size, labelcolor=palette.ink,
-        facecolor=palette.paper, edgecolor="none", framealpha=0.85, handlelength=2.6, borderaxespad=0.3,
-        borderpad=0.3, labelspacing=0.35, alignment="left",
-    )  # fmt: skip
-    legend.get_title().set_color(palette.muted)
-    legend.set_zorder(5)
-
-
-def room_above(ax: Any, lines: int, longest: int) -> None:
-    """In narrow axes a legend would lie on the curves: the log axis goes on above them."""
-    width, height = extent(ax)
-    size = 0.95 * text_size()
-    if (0.5 * longest + 4) * size > 0.62 * width:
+    for place in ("best", "upper right"):
+        legend = ax.legend(
+            handles, labels, loc=place, fontsize=0.95 * size, title=title, title_fontsize=0.95 * size,
+            labelcolor=palette.ink, facecolor=palette.paper, edgecolor="none", framealpha=0.85, handlelength=2.6,
+            borderaxespad=0.3, borderpad=0.3, labelspacing=0.35, alignment="left",
+        )  # fmt: skip
+        legend.get_title().set_color(palette.muted)
+        legend.set_zorder(5)
+        ax.figure.draw_without_rendering()  # layout, and where the legend finds most room
+        if place != "best" or ax.get_yscale() != "log" or not _hides(ax, legend):
+            return
         low, high = ax.get_ylim()
-        share = min(0.5, 1.45 * size * lines / height)
+        share = min(0.7, (legend.get_window_extent().height + 8) / ax.get_window_extent().height)
         ax.set_ylim(low, low * (high / low) ** (1 / (1 - share)))
+
+
+def _hides(ax: Any, legend: Any) -> bool:
+    """Whether a legend lies on a line."""
+    box = legend.get_window_extent().padded(3)
+    drawn = [line.get_transform().transform(line.get_path().vertices) for line in ax.lines]
+    shown = [points[np.isfinite(points).all(axis=1)] for points in drawn]
+    path = need("matplotlib.path", "plot()").Path
+    return any(len(points) > 0 and path(points).intersects_bbox(box, filled=False) for points in shown)
 
 
 def first_style(ax: Any) -> int:
@@ -232,8 +238,8 @@ def halo(palette: Palette) -> list[Any]:
     return [need("matplotlib.patheffects", "plot()").withStroke(linewidth=2.2, foreground=palette.paper)]
 
 
-def draw_level(ax: Any, palette: Palette, value: float, label: str = "_nolegend_") -> Any:
-    return ax.axhline(value, color=palette.ink, linewidth=0.8, linestyle=LEVEL, zorder=2.5, label=label)
+def draw_level(ax: Any, palette: Palette, value: float, label: str = "_nolegend_", dashes: Any = LEVEL) -> Any:
+    return ax.axhline(value, color=palette.ink, linewidth=0.8, linestyle=dashes, zorder=2.5, label=label)
 
 
 # ---- names at the ends of lines ----

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import Error
-from .facts import Facts
+from .errors import Error, UsageError
+from .facts import Facts, need
 from .figures import (
     LEVEL,
     STYLES,
@@ -34,7 +34,6 @@ from .figures import (
     plain_name,
     positive,
     price_text,
-    room_above,
     set_rounds,
     set_ticks,
     set_titles,
@@ -221,20 +220,17 @@ def sweep(result: Sweep, what: str, ax: Any, label: str | None = None) -> Any:
         ax.set_yscale("log")
     free = (result.json.get("without_noise") or {}).get(what)
     nothing = None if result.baseline is None else result.baseline.get(what)
-    named = [("without noise", free), ("doing nothing", nothing)]
-    shown = [(name, float(level)) for name, level in named if level is not None and (level > 0 or not is_log)]
-    levels = [level for _, level in shown]
-    for name, level in shown:
-        handles.append(draw_level(ax, palette, level, name))
+    named = [("without noise", free, LEVEL), ("doing nothing", nothing, (0, (1, 2.5)))]
+    shown = [(name, float(level), dashes) for name, level, dashes in named if level is not None and (level > 0 or not is_log)]
+    levels = [level for _, level, _ in shown]
+    for name, level, dashes in shown:
+        handles.append(draw_level(ax, palette, level, name, dashes))
         labels.append(name)
     if is_log:
         include(ax, np.concatenate([low[low > np.finfo(float).tiny], middle, high, levels]))
     if what == "penalty":
         _slopes(ax, palette, result, epsilon, middle, handles, labels)
     title = _about_sweep(result, what)
-    if is_log:
-        lines = [*labels, *(title or "").splitlines()]
-        room_above(ax, len(lines), max(len(one) for one in lines))
     set_titles(ax, palette, "epsilon (log scale)", FIGURES[what])
     draw_legend(ax, palette, handles, labels, title)
     finish_ticks(ax)
@@ -267,7 +263,6 @@ def advice(result: Advice, ax: Any) -> Any:
     handles.append(draw_level(ax, palette, tolerable, "tolerable"))
     labels.append("tolerable")
     include(ax, np.concatenate([*everything, [tolerable]]))
-    room_above(ax, len(labels), max(len(one) for one in labels))
     set_titles(ax, palette, "epsilon (log scale)", plain_name(f"doubt in {result.facts.constraint}", 40))
     draw_legend(ax, palette, handles, labels, None)
     finish_ticks(ax)
@@ -350,8 +345,79 @@ def _bars(observers: Sequence[Facts], most: int) -> list[_Bar]:
     return kept + special
 
 
-def plan(result: Plan, ax: Any) -> Any:
-    """Draws what each observer pays, and the epsilon that was promised."""
+def plan(result: Plan, ax: Any, what: str | None = None) -> Any:
+    """Draws "prices" or "doubts"; None: both, or prices into axes that are given."""
+    if what not in (None, "prices", "doubts"):
+        raise ValueError(f"a plan draws 'prices' or 'doubts', not {what!r}")
+    rows = _doubts(result) if what == "doubts" or (what is None and ax is None) else []
+    if what == "doubts":
+        if not rows:
+            raise Error(f"there is no doubt to draw: {result.impossible or 'noise leaves none in a constraint'}")
+        return _draw_doubts(rows, ax)
+    if not rows or not result.observers:
+        return _prices(result, ax)
+    pyplot = need("matplotlib.pyplot", "plot()")
+    counts = [min(MOST_BARS, len(result.observers)), min(MOST_BARS, len(rows))]
+    figure, (above, below) = pyplot.subplots(
+        2, figsize=(6.4, 1.8 + 0.24 * (counts[0] + counts[1])), layout="constrained",
+        height_ratios=[one + 2 for one in counts],
+    )  # fmt: skip
+    _prices(result, above)
+    _draw_doubts(rows, below)
+    return above
+
+
+class _Doubt(NamedTuple):
+    name: str
+    share: float  # in percent
+    words: str
+    useless: bool
+
+
+def _doubts(result: Plan) -> list[_Doubt]:
+    """The doubt in each constraint, as a share of its limit, or of its range where the limit is 0."""
+    rows = []
+    try:
+        constraints = getattr(result, "constraints", [])
+    except UsageError:  # the plan of a run knows its prices alone
+        constraints = []
+    for one in constraints:
+        whole = abs(one.limit or 0) or one.range
+        if math.isfinite(one.doubt) and one.doubt > 0 and math.isfinite(whole) and whole > 0:
+            words = f"{one.doubt:.3g} of {whole:,.6g}" + (": useless" if one.is_useless else "")
+            rows.append(_Doubt(plain_name(one.name, 34), 100 * one.doubt / whole, words, bool(one.is_useless)))
+    if len(rows) > MOST_BARS:
+        rows.sort(key=lambda row: -row.share)
+        rest = rows[MOST_BARS - 1 :]
+        rows[MOST_BARS - 1 :] = [rest[0]._replace(name=f"… and {len(rest)} more", words=f"at most {rest[0].words}")]
+    return rows
+
+
+def _draw_doubts(rows: Sequence[_Doubt], ax: Any) -> Any:
+    ax, palette = axes_for(ax, "plot()", 0.9 + 0.24 * len(rows))
+    far, (width, _) = max(row.share for row in rows), extent(ax)
+    colours = [palette.series[int(row.useless)] for row in rows]
+    for patch in ax.barh(range(len(rows)), [row.share for row in rows], height=0.62, color=colours, zorder=2):
+        patch.set_gid("tacit")
+    for y, row in enumerate(rows):
+        ax.annotate(
+            row.words, (row.share, y), (4, 0), textcoords="offset points", va="center", fontsize=0.95 * text_size(),
+            color=palette.warn if row.useless else palette.ink, path_effects=halo(palette), zorder=4,
+        )  # fmt: skip
+    ax.set_yticks(range(len(rows)), [row.name for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    room = 0.6 * text_size() * max(len(row.words) for row in rows) / width
+    ax.set_xlim(0, far / (1 - min(0.7, room)))
+    ax.tick_params(axis="y", labelcolor=palette.ink)
+    ax.grid(False, axis="y")
+    ax.grid(True, axis="x", color=palette.rule, linewidth=0.6)
+    set_titles(ax, palette, wrapped("doubt at the result, one standard deviation, in % of the limit", width), "")
+    set_ticks(ax.xaxis, 0.0, ax.get_xlim()[1], False, min(6, max(3, int(width / 60))))
+    return ax
+
+
+def _prices(result: Plan, ax: Any) -> Any:
+    """What each observer pays, and the epsilon that was promised."""
     observers = result.observers
     if not observers:
         raise Error(f"there is nothing to draw: {result.impossible or result.reason or 'the plan has no observers'}")

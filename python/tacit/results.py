@@ -400,11 +400,14 @@ class Plan(Result):
         """The observers as a DataFrame."""
         return need("pandas", "frame()").DataFrame(self.observers, columns=["who", "about", "epsilon", "delta"])
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draws what each observer pays. Returns the axes."""
+    def plot(self, ax: Any = None, *, what: str | None = None) -> Any:
+        """Draws what each observer pays ("prices"), and below it the doubt in each constraint ("doubts").
+
+        ax: axes to draw into, the prices unless told otherwise. what: one of the two alone. Returns the axes.
+        """
         from . import plots
 
-        return plots.plan(self, ax)
+        return plots.plan(self, ax, what)
 
     def _headline(self) -> str:
         return self.headline or self.reason or "no plan"

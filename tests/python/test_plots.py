@@ -411,6 +411,61 @@ def test_no_text_is_cut_in_80_mm(one, many, swept, paper):
         pyplot.close(figure)
 
 
+def test_no_legend_hides_a_line(one, many, swept, paper, examples):
+    advised = [tacit.Problem(examples / "ev.tacit").advise(doubt="5%", rounds=2000), paper.advise(rounds=1000)]
+    for plot in (*all_plots(one, many, swept, paper), *(advice.plot for advice in advised)):
+        for size in ((6.4, 4.8), (3.15, 2.4)):
+            figure, ax = pyplot.subplots(figsize=size, layout="constrained")
+            draw(plot(ax=ax))
+            if ax.get_legend() is not None and ax.get_yscale() == "log":
+                box = ax.get_legend().get_window_extent()
+                for line in ax.lines:
+                    points = line.get_transform().transform(line.get_path().vertices)
+                    points = points[np.isfinite(points).all(axis=1)]
+                    steps = np.linspace(0, 1, 200)[:, None, None]
+                    between = (points[:-1] + steps * (points[1:] - points[:-1])).reshape(-1, 2)
+                    inside = (between > box.min).all(axis=1) & (between < box.max).all(axis=1)
+                    assert not inside.any(), (size, line.get_label(), ax.get_ylabel())
+            pyplot.close(figure)
+
+
+def test_lines_with_names_of_their_own_look_different(swept):
+    ax = draw(swept.plot("x_error"))
+    named = [line for line in ax.lines if not line.get_label().startswith("_")]
+    assert {"without noise", "doing nothing"} <= {line.get_label() for line in named}
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in named}) == len(named)
+
+
+def test_a_plan_draws_the_doubt_in_each_constraint(paper):
+    plan = paper.plan()
+    prices = draw(plan.plot())
+    _, doubts = prices.figure.axes
+    whole = [abs(one.limit) or one.range for one in plan.constraints]
+    shares = [100 * one.doubt / part for one, part in zip(plan.constraints, whole)]
+    assert [bar.get_width() for bar in bars(doubts)] == pytest.approx(shares)
+    assert [label.get_text() for label in doubts.get_yticklabels()] == [one.name for one in plan.constraints]
+    assert "%" in doubts.get_xlabel() and len(doubts.texts) == len(shares)
+    _, ax = pyplot.subplots()
+    assert plan.plot(ax, what="doubts") is ax and len(bars(ax)) == len(shares)
+    with pytest.raises(ValueError, match="'prices' or 'doubts'"):
+        plan.plot(what="costs")
+    alone = tacit.Problem(text="agent a { state x in [0, 1]; private minimize x }").plan(
+        epsilon=1, adjacency="agent", rounds=10
+    )
+    assert len(draw(alone.plot()).figure.axes) == 1
+    with pytest.raises(tacit.Error, match="no doubt"):
+        alone.plot(what="doubts")
+
+
+def test_of_many_constraints_those_with_most_doubt_are_drawn(ev, examples):
+    plan = tacit.Problem(examples / "ev.tacit").plan()
+    ax = draw(plan.plot(what="doubts"))
+    assert len(bars(ax)) == plots.MOST_BARS
+    most = max(plan.constraints, key=lambda one: one.doubt / abs(one.limit))
+    assert ax.get_yticklabels()[0].get_text() == most.name and "13 more" in ax.get_yticklabels()[-1].get_text()
+    assert len(draw(ev.plan.plot()).figure.axes) == 1  # a run's plan knows its prices alone
+
+
 def test_two_runs_in_the_same_axes_have_styles_of_their_own(one, paper):
     ax = one.plot()
     other = paper.run(rounds=5000, seed=2)
