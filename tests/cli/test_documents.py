@@ -45,14 +45,18 @@ class Figures(unittest.TestCase):
     def says(self, text):
         self.assertIn(text, PRIVACY)
 
-    def test_the_units_side_by_side(self):
-        for unit, name in (("data", "data"), ("agent", "agent"), ("one:7.4", "one 7.4")):
-            facts = plan("ev", "--adjacency", unit, "--rounds", "500")
-            scale = rounded(facts["systems"][0]["scale"], 3 if unit != "agent" else 4)
-            doubt = max(c["doubt"] for c in facts["constraints"])
-            self.assertRegex(PRIVACY, rf"\| `{re.escape(name)}` \|[^|]*\|[^|]*\| {scale} \| {doubt:.3g} \|")
-        five = plan("ev", "--adjacency", "agent:5", "--rounds", "1000")["systems"][0]["scale"]
-        self.says(f"1,000 rounds: {five:.0f} kW a round, {five / 1000 ** 0.5:.0f} on average")
+    def test_the_figures_of_the_homes_are_those_of_plans(self):
+        """script/doc-figures writes them, with those of simulated runs."""
+        done = subprocess.run([sys.executable, str(SOURCE / "script/doc-figures"), "--check"], capture_output=True, text=True,
+                              env={**os.environ, "TACIT": TACIT}, timeout=1200)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_total_and_a_root_sum_square_hide_what_the_page_says(self):
+        for law, norm in (("laplace", "total"), ("gaussian", "root-sum-square")):
+            facts = plan("num", "--mechanism", law, "--epsilon", "1", "--adjacency", "one:1", "--rounds", "500",
+                         *(("--delta", "1e-6") if law == "gaussian" else ()))
+            self.assertEqual(facts["norm"], norm)
+            self.assertRegex(PRIVACY, rf"\| `one:B in {norm}` \|[^|]*\|[^|]*\| {facts['hidden_every_round']:.3g} \|")
 
     def test_delta_is_an_allowance_and_no_probability_of_exceeding_the_factor(self):
         """Noise with gdp mu makes an answer with the log-odds l = mu^2/2 + mu z, z standard normal: the factor e^epsilon is exceeded
@@ -82,17 +86,6 @@ class Figures(unittest.TestCase):
             text = re.sub(r"\s+", " ", text)
             self.assertIn("P(S) <= e^epsilon P'(S) + delta", text)
             self.assertNotRegex(text, r"may fail|the chance that|probability (of |with )|rare answers|except(ion| for)")
-
-    def test_hiding_an_agent_entirely(self):
-        homes = plan("ev", "--adjacency", "agent")["systems"][0]["scale"]
-        self.says(f"standard deviation {rounded(homes)} kW on each")
-        self.says(f"= {homes / 100000 ** 0.5:.0f} kW, beside a feeder of 3,000 kW")
-        thousand = plan("ev", "--adjacency", "agent", "--rounds", "1000")["systems"][0]["scale"]
-        self.says(f"With 1,000 rounds it is {rounded(thousand)} kW")
-        ten = plan("paper", "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "agent",
-                   "--placement", "states")
-        self.says(f"{rounded(ten['systems'][0]['scale'])} on states that range from -10 to 10")
-        self.says(f"that is {ten['systems'][0]['scale'] / 100000 ** 0.5:.0f}, six times the range")
 
     def test_the_translation_table(self):
         facts = plan("ev", "--adjacency", "one:1")
