@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import re
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -78,6 +79,35 @@ def as_numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     if array.dtype != wanted or not array.flags.aligned:
         array = array.astype(wanted)
     return array if _is_readable(array) else np.ascontiguousarray(array)
+
+
+_converted: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+
+def same_for_same(value: Any, array: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The numbers of value as they were kept before, where these are the same array. Else array, which is kept.
+
+    The library refuses to protect numbers that two agents have; that they are the same it sees by where they lie.
+    """
+    source = value if isinstance(value, (list, tuple)) else np.asarray(value)
+    key: tuple[Any, ...] = (id(value), len(value)) if isinstance(value, (list, tuple)) else ()
+    if isinstance(source, np.ndarray):
+        key = (source.__array_interface__["data"][0], source.shape, source.strides, source.dtype.str)
+        while isinstance(source.base, np.ndarray):
+            source = source.base
+    before, kept = _converted.get(key, (None, None))
+    again = kept() if kept is not None else None
+    if again is not None and (before() if isinstance(before, weakref.ref) else before) is source:
+        if np.array_equal(again, array, equal_nan=True):
+            return again
+    _converted[key] = weakref.ref(source) if isinstance(source, np.ndarray) else source, weakref.ref(array)
+    weakref.finalize(array, _forget, key).atexit = False
+    return array
+
+
+def _forget(key: tuple[Any, ...]) -> None:
+    if key in _converted and _converted[key][1]() is None:
+        del _converted[key]
 
 
 def check_finite(array: np.ndarray[Any, np.dtype[np.float64]], what: str) -> None:
@@ -217,7 +247,7 @@ class Source:
         """The numbers of a column. What holds none is given as NaN, which the library minds only where it is used."""
         what = f"{what}[{column!r}]"
         try:
-            array = as_numbers(values, what)
+            array = same_for_same(values, as_numbers(values, what))
         except UsageError as error:
             if not hasattr(values, "__len__") or isinstance(values, (str, bytes)):
                 raise
@@ -241,7 +271,7 @@ class Source:
     def _matrix(self, matrix: Any, name: str, value: Any) -> None:
         what = f"data[{name!r}]"
         matrix.name = self._keep(text_of(name, "the name of data"))
-        array = as_numbers(value, what)
+        array = same_for_same(value, as_numbers(value, what))
         if array.ndim > 2 or array.size == 0:
             raise _wrong(f"{what} has shape {array.shape}; a parameter is a number, a vector or a matrix, and not empty")
         matrix.values = self._numbers(array, what, f"the matrix '{name}' that is given")

@@ -384,10 +384,9 @@ schedule { rounds 1000 }
 """
 
 # Two rows of different directions: each datum counts as all that the box allows.
-WIDENED = """agents c[i in 1..20] {
+WIDENED = """data rows = csv "rows.csv"
+agents c over rows {
   state x[2] in [0, 2]
-  private param b = 0.5
-  private param w = 1
   private minimize w * sumsq(x - b)
   private set x[1] + x[2] <= 1.5 + b
   private set x[1] - x[2] <= 0.3
@@ -417,6 +416,7 @@ class Reasons(Written):
 
     def test_no_distance_is_beyond_the_box(self):
         file = self.problem(WIDENED)
+        (self.here / "rows.csv").write_text("b,w\n" + 20 * "0.5,1\n")
         shown = tacit("plan", file).stdout
         self.assertIn("c: 2.82843 in all, all the box allows\n", shown)  # 2 sqrt(2), where both data together give twice that
         self.assertNotIn("ten times as far", shown)  # dearer than all that an agent can do

@@ -22,14 +22,20 @@ typedef struct world {
     double x[MOST];
 } world;
 
-static world world_of(const char *text) {
+static world world_given(const char *text, tc_given given) {
     world w = {.arena = tc_arena_new(0)};
     tc_escape escape;
     tc_status status = TC_TRY(w.arena, &escape);
     if (status != TC_OK)
         fail_msg("raised: %s\n%s", tc_status_text(status), text);
     tc_buffer messages = tc_buffer_new(w.arena, 1 << 20);
-    status = tc_model_parse(w.arena, "world.tacit", text, strlen(text), NULL, &messages, &w.model);
+    const tc_load_request request = {.arena = w.arena,
+                                     .path = "world.tacit",
+                                     .text = text,
+                                     .length = strlen(text),
+                                     .messages = &messages,
+                                     .given = given};
+    status = tc_model_load_request(&request, &w.model);
     if (status != TC_OK)
         fail_msg("%s:\n%s\n%s", tc_status_text(status), text, tc_buffer_text(&messages));
     tc_derivatives *derivatives = tc_derive(w.arena, w.model);
@@ -42,6 +48,8 @@ static world world_of(const char *text) {
     tc_escape_end(w.arena, &escape);
     return w;
 }
+
+static world world_of(const char *text) { return world_given(text, (tc_given){0}); }
 
 /* x(k+1); whether it is proved to be accurate. */
 static bool step(const world *w, const double *p, tc_answer_scalars scalars, double *next) {
@@ -581,9 +589,13 @@ static void numbers_of_sets_move_as_computed(void **state) {
 /* Boxes, starts and ranges that differ between members are public. */
 static void members_may_differ_in_what_is_public(void **state) {
     (void)state;
-    world w = world_of("param cap = [5, 2, 8]\nagents a[i in 1..3] {\nprivate param v = 1\n"
-                       "state x[2] in [-1 + 0.5 * i, cap[i]]\nprivate minimize (1 + i) * sumsq(x - v)\n"
-                       "range v in [0, cap[i]]\nprotect v by 0.25 * cap[i]\nslater x = 0.5 * i\n}\n");
+    static const double ones[] = {1, 1, 1};
+    const tc_given_column v = {.name = "v", .values = ones, .length = 1};
+    const tc_given_table rows = {.name = "rows", .rows = 3, .columns = &v, .column_count = 1};
+    world w = world_given("param cap = [5, 2, 8]\ndata rows = given\nagents a[i] over rows {\n"
+                          "state x[2] in [-1 + 0.5 * i, cap[i]]\nprivate minimize (1 + i) * sumsq(x - v)\n"
+                          "range v in [0, cap[i]]\nprotect v by 0.25 * cap[i]\nslater x = 0.5 * i\n}\n",
+                          (tc_given){.tables = &rows, .table_count = 1});
     assert_null(w.family->data_fault);
     assert_null(w.family->data[0].note);
     assert_true(w.family->data[0].distances[0] >= 4 && w.family->data[0].distances[0] < 4.000001);

@@ -58,7 +58,7 @@ static void private_parameters_with_a_range_are_columns(void **state) {
     bench b = load_good("agents a[i in 1..3] { state x[3] in [0, 9]\n"
                         "  private param w = 2 * k\n  private param k = 1.5\n  private param t = csv \"t.csv\"\n"
                         "  private minimize w * sumsq(x - t) + x[1]; private set sum(x) <= w + 1\n"
-                        "  range w in [1, i], t in [0, 4]; protect w by 0.25 }\n");
+                        "  range w in [1, i], t in [0, 4] }\n");
     const tc_datum *w = datum_of(&b, "w"), *t = datum_of(&b, "t");
     assert_true(in_objective(&b, w) && in_objective(&b, t));
     assert_int_equal(t->count, 3);
@@ -132,9 +132,156 @@ static void what_two_blocks_read_is_not_protected(void **state) {
     bench_free(&b);
 }
 
+#define BLOCK_OF(name, lines)                                                                                          \
+    "agent " name " { state x in [0, 5]; private minimize sumsq(x - u) + 2 * sum(u) * x\n  " lines                     \
+    "\n  range u in [0, 9]; protect u by 0.5 }\n"
+#define FAMILY_OF(name, lines)                                                                                         \
+    "agents " name " { state x in [0, 5]; private minimize sumsq(x - u) + 2 * sum(u) * x\n  " lines                    \
+    "\n  range u in [0, 9]; protect u by 0.5 }\n"
+
+/* One run would show a number that several agents have: each tells of it. */
+static void what_several_agents_share_is_not_protected(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {FAMILY_OF("home[i in 1..1000]", "private param u = 3.2"), "all 1000 members of 'home' share this number"},
+        {FAMILY_OF("home[i in 1..2]", "private param u = [1, 2]"), "all 2 members of 'home' share this number"},
+        {FAMILY_OF("home[i in 1..2]", "private param u = csv \"t.csv\""), "all 2 members of 'home' share this number"},
+        {HOMES FAMILY_OF("home over homes", "private param u = 3"), "all 3 members of 'home' share this number"},
+        {"private param t = 3\n" FAMILY_OF("home[i in 1..9]", "private param u = t"), "all 9 members of 'home' share"},
+        {"private param t = 3\n" BLOCK_OF("a", "private param u = t"), "it is computed from 't', which stands outside"},
+        {"private param t = 3\n" BLOCK_OF("a", "private param u = 2 * t * t"), "it is computed from 't', which"},
+        {"private param s = 1\nprivate param t = s + 1\n" BLOCK_OF("a", "private param u = 2 + t"), "from 's', which"},
+        {"private param t = 3\n" BLOCK_OF("a", "private param v = t; private param u = v"), "from 't', which"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = t"), "from 't', which stands outside"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = t[2]"), "from 't', which stands outside"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = [t[1], 4]"), "from 't', which stands outside"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = sum(t)"), "from 't', which stands outside"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = sum(k in 1..2: k * t[k])"), "from 't', which"},
+        {"private param t = [[1, 2], [3, 4]]\n" BLOCK_OF("a", "private param u = t[1]"), "from 't', which stands"},
+        {"private param t = [[1, 2], [3, 4]]\n" BLOCK_OF("a", "private param u = t * [1, 1]"),
+         "from 't', which stands"},
+        {"private param t = 2\nparam c = [1, 2]\n" BLOCK_OF("a", "private param u = c[t]"), "from 't', which stands"},
+        {"private param t = [1, 2]\n" BLOCK_OF("a", "private param u = length(t)"), "from 't', which stands outside"},
+        {"private param t = csv \"t.csv\"\n" BLOCK_OF("a", "private param u = t"), "from 't', which stands outside"},
+        {"private param t = 4\n" BLOCK_OF("a", "private param u = sqrt(t)") BLOCK_OF("b", "private param u = t * t"),
+         "from 't', which stands outside"},
+        {"private param t = 1\n" FAMILY_OF("home[i in 1..1]", "private param u = t"), "from 't', which stands outside"},
+        /* Of one agent too: what it was computed from is not protected, and tells of it. */
+        {BLOCK_OF("a", "private param v = 3; private param u = v"), "it is computed from 'v': give 'v' the range"},
+    };
+    put_homes();
+    put_file("t.csv", "1,2,5\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AT_CASE(i);
+        expect_error(cases[i].text, "'u' cannot be protected: ");
+        expect_error(cases[i].text, cases[i].message);
+    }
+    expect_messages("private param t = 3\nagent a { state x in [0, 5]; private minimize (x - u)^2\n"
+                    "  private param u = t; range u in [0, 9]; protect u by 0.5 }\n",
+                    "p.tacit:3:51: error: 'u' cannot be protected: it is computed from 't', which stands outside of "
+                    "the blocks, where several agents may share it; where 'a' alone has this number, declare 't' in "
+                    "the block of 'a' and protect it there\n"
+                    "      private param u = t; range u in [0, 9]; protect u by 0.5 }\n"
+                    "                                                      ^\n"
+                    "p.tacit:1:1: note: 't' is declared private here\n"
+                    "    private param t = 3\n"
+                    "    ^~~~~~~~~~~~~~~~~~~\n");
+}
+
+/* The same array, and the same file by any path, are the same numbers. A file's name is not. */
+static void what_is_read_twice_is_not_protected(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"data homes = csv \"h.csv\"\ndata cars = csv \"./h.csv\"\n" HOME
+         "  range need in [0, 40]; protect need by 5 }\n"
+         "agents car over cars { state y in [0, 9]; private minimize (y - need)^2 }\n",
+         "'need' cannot be protected: 'car' reads the same column"},
+        {"data homes = csv \"h.csv\"\ndata cars = csv \"link.csv\"\n" HOME
+         "  range need in [0, 40]; protect need by 5 }\n"
+         "agents car over cars { state y in [0, 9]; private minimize (y - need)^2 }\n",
+         "'need' cannot be protected: 'car' reads the same column"},
+        {"data homes = csv \"h.csv\"\ndata cars = csv \"link.csv\" public need\n" HOME
+         "  range need in [0, 40]; protect need by 5 }\n"
+         "agents car over cars { state y in [0, 9]; private minimize y^2 }\n",
+         "'need' cannot be protected: 'car' reads the same column"},
+        {BLOCK_OF("a", "private param u = csv \"t.csv\"") BLOCK_OF("b", "private param u = csv \"./t.csv\""),
+         "'u' cannot be protected: 'u' of 'b' has the same numbers"},
+        {"private param t = csv \"t.csv\"\n" BLOCK_OF("a", "private param u = csv \"t.csv\""),
+         "'u' cannot be protected: 't' has the same numbers"},
+        {"param t = csv \"t.csv\"\n" BLOCK_OF("a", "private param u = csv \"t.csv\""),
+         "'u' cannot be protected: 't' has the same numbers"},
+        {BLOCK_OF("a", "private param u = csv \"t.csv\"; private param v = csv \"t.csv\""),
+         "'u' cannot be protected: 'v' of 'a' has the same numbers"},
+    };
+    put_homes();
+    put_file("t.csv", "1,2,5\n");
+    assert_int_equal(symlink("h.csv", "link.csv"), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AT_CASE(i);
+        expect_error(cases[i].text, cases[i].message);
+    }
+    put_file("other.csv", "need,cap,pref_1,pref_2\n10,4,1,2\n");
+    bench b = load_good("data homes = csv \"h.csv\"\ndata cars = csv \"other.csv\"\ndata same = csv \"link.csv\"\n" HOME
+                        "  range need in [0, 40]; protect need by 5 }\n"
+                        "agents car over cars { state y in [0, 9]; private minimize (y - need)^2 }\n"
+                        "agents bus over same { state y in [0, 9]; private minimize (y - cap)^2 }\n");
+    bench_free(&b);
+}
+
+static const double given_numbers[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+
+/* 12 numbers of a program: need of a, and another column or matrix at `values`. */
+static tc_status give(const double *values, size_t row_stride, bool is_matrix, const char *message) {
+    const double *numbers = given_numbers;
+    const tc_given_column of_homes[] = {{.name = "need", .values = numbers, .length = 1, .row_stride = 3}};
+    const tc_given_column of_cars[] = {{.name = "goal", .values = values, .length = 1, .row_stride = row_stride}};
+    const tc_given_table tables[] = {{.name = "homes", .rows = 4, .columns = of_homes, .column_count = 1},
+                                     {.name = "cars", .rows = 2, .columns = of_cars, .column_count = 1}};
+    const tc_given_matrix matrices[] = {{.name = "b.u", .values = values, .rows = 1, .columns = 1}};
+    static const char text[] = "data homes = given\n"
+                               "agents a over homes { state x in [0, 1]; private minimize need * x\n"
+                               "  range need in [0, 40]; protect need by 1 }\n";
+    const char *more = is_matrix ? "agent b { state x in [0, 5]; private param u = given; private minimize u * x }\n"
+                                 : "data cars = given\n"
+                                   "agents b over cars { state x in [0, 1]; private minimize goal * x }\n";
+    char whole[600];
+    (void)snprintf(whole, sizeof whole, "%s%s", text, more);
+    bench b = bench_new();
+    const tc_load_request request = {.arena = b.arena,
+                                     .path = "p.tacit",
+                                     .text = whole,
+                                     .length = strlen(whole),
+                                     .messages = &b.messages,
+                                     .given = {tables, is_matrix ? 1 : 2, matrices, is_matrix}};
+    tc_status status = tc_model_load_request(&request, &b.model);
+    assert_true(status == TC_OK || strstr(messages_of(&b), message) != NULL);
+    bench_free(&b);
+    return status;
+}
+
+static void what_is_given_twice_is_not_protected(void **state) {
+    (void)state;
+    const double *numbers = given_numbers;
+    const char *message = "'need' cannot be protected: 'goal' of 'b' has the same numbers";
+    assert_int_equal(give(numbers, 3, false, message), TC_BAD_PROBLEM);
+    assert_int_equal(give(numbers + 6, 1, false, message), TC_BAD_PROBLEM);
+    assert_int_equal(give(numbers + 1, 2, false, message), TC_BAD_PROBLEM); /* places 1 and 3 */
+    assert_int_equal(give(numbers + 9, 0, true, "'need' cannot be protected: 'u' of 'b' has the same numbers"),
+                     TC_BAD_PROBLEM);
+    /* Another column of an array that holds rows. */
+    assert_int_equal(give(numbers + 1, 3, false, message), TC_OK);
+    assert_int_equal(give(numbers + 1, 1, false, message), TC_OK);
+    assert_int_equal(give(numbers + 10, 0, true, message), TC_OK);
+}
+
 static void an_agent_s_file_moves_its_own_data(void **state) {
     (void)state;
-    bench b = load_good("role agent\nagent \"home[2]\" {\n  private column need = 45\n  column cap = 4\n"
+    bench b = load_good("role agent\nprivate param all = [45, 7]\nagent \"home[2]\" {\n  private column need = all[1]\n"
+                        "  column cap = 4\n"
                         "  private column pref = [3, 9]\n  state p[2] in [0, 9]\n"
                         "  private minimize sumsq(p - pref) + need * p[1]\n  private set sum(p) <= need\n"
                         "  range need in [0, 10 * cap], pref in [0, 2 * cap]\n  protect need by 100\n"
@@ -322,9 +469,9 @@ static void ranges_go_to_the_parties(void **state) {
         "agents a[i in 1..300] { state x[3] in [0, 9]; slater x = 1\n"
         "  private param w = 2 / 3; private param t = csv \"t.csv\"; private param s = 2 * w\n"
         "  private minimize w * sumsq(x - t) + s * x[1]; private set sum(x) <= 9 - w * t[1]\n"
-        "  range w in [0.7, i], t[3] in [0, 4]; protect w by 0.25 }\n"
+        "  range w in [0.7, i], t[3] in [0, 4] }\n"
         "agent gaps { state y in [0, 2]; private param w = 3; private minimize w * y; slater y = 1; gap 2\n"
-        "  range w in [0, 4] }\n"
+        "  range w in [0, 4]; protect w by 0.25 }\n"
         "constraint c: sum(a: x[2]) + gaps.y <= 900\n",
         HOMES "agents home over homes { state p[2] in [0, 9]; slater p = 1; private minimize sum(p)\n"
               "  range pref in [0, 2] }\nconstraint c: sum(home: p[1]) <= 30\n"};
@@ -375,6 +522,9 @@ int main(void) {
         cmocka_unit_test(data_are_moved_before_anything_is_computed_from_them),
         cmocka_unit_test(a_program_s_arrays_and_another_family_keep_their_numbers),
         cmocka_unit_test(what_two_blocks_read_is_not_protected),
+        cmocka_unit_test(what_several_agents_share_is_not_protected),
+        cmocka_unit_test(what_is_read_twice_is_not_protected),
+        cmocka_unit_test(what_is_given_twice_is_not_protected),
         cmocka_unit_test(an_agent_s_file_moves_its_own_data),
         cmocka_unit_test(a_cloud_s_file_knows_ranges_alone),
         cmocka_unit_test(what_is_hidden_is_at_most_the_width_rounded_up),

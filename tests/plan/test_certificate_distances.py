@@ -25,11 +25,9 @@ agents shop[i in 1..5] {
 constraint feeder[t in 1..4]: sum(home: p[t]) + sum(shop: 2 * q[1]) <= 100
 constraint shops: sum(shop: q[2]) <= 9
 """
-WHOLE = """agents home[i in 1..30] {
+WHOLE = """data homes = csv "homes.csv"
+agents home over homes {
   state p[4] in [0, 7]
-  private param need = 12
-  private param pref = [1, 2, 3, 4]
-  private param weight = 1.5
   private set sum(p) >= need
   private minimize weight * sumsq(p - pref)
   range need in [0, 16], pref in [0, 7], weight in [0.5, 2]
@@ -38,6 +36,7 @@ WHOLE = """agents home[i in 1..30] {
 }
 constraint feeder[t in 1..4]: sum(home: p[t]) <= 200
 """
+HOMES = "need,weight,pref_1,pref_2,pref_3,pref_4\n" + 30 * "12,1.5,1,2,3,4\n"
 STOCK = "range stock in [0, 9]; protect stock by 1; distance stock { l1 0.3; l2 0.2 }"
 GAUSSIAN = ("--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rounds", "100", "--adjacency")
 LAPLACE = ("--mechanism", "laplace", "--epsilon", "1", "--rounds", "100", "--adjacency")
@@ -67,6 +66,7 @@ class Distances(C.Folder):
         """Distances are found in the whole problem, and said in the cloud's file."""
         path = self.folder / "whole.tacit"
         path.write_text(WHOLE)
+        (self.folder / "homes.csv").write_text(HOMES)
         for options in (GAUSSIAN, LAPLACE):
             for unit in ("data", "agent:2"):
                 whole, why = self.certify(path, *options, unit)

@@ -83,6 +83,7 @@ class LastRound(C.Folder):
     def test_protected_data_and_public_sets_are_proved(self):
         path = self.folder / "whole.tacit"
         path.write_text(D.WHOLE)
+        (self.folder / "homes.csv").write_text(D.HOMES)
         for options in (LAPLACE, GAUSSIAN):
             self.assertIsNone(C.verdict(self.certificate(path, options, "data"), self.folder), options)
         path.write_text("agents home[i in 1..40] {\n state p[24] in [0, 2]\n public set sum(p) <= 0.5\n private minimize sumsq(p - 1)\n"

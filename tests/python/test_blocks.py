@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from models import refused, small
 
@@ -119,6 +121,32 @@ def test_ranges_are_of_the_block_s_own_data() -> None:
         home.range(2 * home.pref, lower=0, upper=1)
     with pytest.raises(TypeError, match="protect takes private data of 'home'"):
         home.protect(m.agent("other").state("q", lower=0, upper=1), by=1)
+
+
+@pytest.mark.parametrize(
+    "values", [[4, 2.5], np.array([4.0, 2.5]), np.array([4, 3]), pd.Series([4.0, 2.5]), np.array([[4.0, 1], [2, 3]])[:, 0]]
+)
+def test_what_two_agents_have_is_not_protected(values: Any) -> None:
+    def protected(model: tacit.Model, name: str, column: str, data: Any) -> None:
+        family = model.family(name, data={column: data})
+        x = family.state("x", lower=0, upper=5)
+        family.minimize((x - family[column]) ** 2)
+        family.range(family[column], lower=0, upper=9)
+        family.protect(family[column], by=1)
+
+    again = tacit.Model()
+    protected(again, "home", "need", values)
+    protected(again, "car", "goal", values)
+    with pytest.raises(tacit.ProblemError, match="'need' cannot be protected: 'goal' of 'car' has the same numbers, by"):
+        again.check()
+    data = {"homes": {"need": values}, "cars": {"goal": values}}
+    text = str(again).replace("home_data", "homes").replace("car_data", "cars")
+    with pytest.raises(tacit.ProblemError, match="'need' cannot be protected: 'goal' of 'car' has the same numbers, by"):
+        tacit.Problem(text=text, data=data)
+    other = tacit.Model()
+    protected(other, "home", "need", values)
+    protected(other, "car", "goal", list(values))
+    assert len(other.check().agents) == 4
 
 
 def test_kinks_are_convex_but_not_smooth() -> None:

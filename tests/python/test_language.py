@@ -115,6 +115,18 @@ def a_range_of_public_data() -> tacit.Model:
 
 
 @refused("Ranges and protection", 2)
+def a_number_that_all_members_share() -> tacit.Model:
+    m = tacit.Model()
+    home = m.family("home", count=1000, index="i")
+    p = home.state("p", lower=0, upper=7)
+    tariff = home.param("tariff", 3.2, private=True)
+    home.minimize((p - tariff) ** 2)
+    home.range(tariff, lower=0, upper=7)
+    home.protect(tariff, by=0.5)  # here
+    return m
+
+
+@refused("Ranges and protection", 3)
 def a_range_of_what_is_computed() -> tacit.Model:
     m = tacit.Model()
     heater = m.agent("heater")

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..data import columns_of, is_table, numbers_of
+from ..data import columns_of, is_table, numbers_of, same_for_same
 from ..errors import UsageError
 from ..facts import did_you_mean
 from .places import refusal, refused_data
@@ -56,7 +56,10 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int, dict[str, st
         raise refused_data(str(error)) from None
     for name, values in columns.items():
         try:
-            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}").copy()
+            if name == "name":
+                given[name] = list(values)
+            else:
+                given[name] = same_for_same(values, numbers_of(values, f"column '{name}' of {what}").copy())
         except UsageError as error:
             numbered = _NUMBERED.match(name)
             unread[name] = unread[numbered["stem"] if numbered else name] = str(error)

@@ -194,19 +194,19 @@ static bool is_missing(tc_elaborator *elaborator, const tc_statement *statement)
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-/* A data file's path: as written when absolute, else beside the problem file. */
-static tc_csv_source file_source(tc_elaborator *elaborator, const tc_statement *statement) {
+const char *tc_data_path(tc_elaborator *elaborator, const tc_statement *statement) {
     const char *problem = elaborator->model->source.path;
     const char *slash = strrchr(problem, '/');
-    tc_csv_source source = {.path = statement->path,
+    if (statement->path[0] == '/' || slash == NULL)
+        return statement->path;
+    return tc_arena_format(elaborator->arena, "%.*s%s", (int)(slash - problem + 1), problem, statement->path);
+}
+
+static tc_csv_source file_source(tc_elaborator *elaborator, const tc_statement *statement) {
+    tc_csv_source source = {.path = statement->is_given ? "given" : tc_data_path(elaborator, statement),
                             .span = statement->path_span,
                             .monitor = elaborator->monitor,
                             .whole = elaborator->limits->whole};
-    if (statement->is_given)
-        source.path = "given";
-    else if (statement->path[0] != '/' && slash != NULL)
-        source.path =
-            tc_arena_format(elaborator->arena, "%.*s%s", (int)(slash - problem + 1), problem, statement->path);
     if (elaborator->limits->no_files) {
         /* A small stand-in, so that fuzzing goes on without files. */
         source.text = statement->kind == TC_STATEMENT_DATA ? "a,b,c_1,c_2\n1,2,3,4\n5,6,7,8\n" : "1,2\n3,4\n";
@@ -298,7 +298,10 @@ static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *state
 static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_value *value) {
     if (statement->is_private) {
         tc_private_datum *secret = TC_NEW(elaborator->arena, tc_private_datum, 1);
-        *secret = (tc_private_datum){.name = statement->name->text, .span = statement->span};
+        *secret = (tc_private_datum){.name = statement->name->text,
+                                     .span = statement->span,
+                                     .is_outside = statement->agent == NULL,
+                                     .made_of = value->secret};
         value->secret = secret;
     } else if (value->secret != NULL) {
         (void)tc_must_be_public(elaborator, value, statement->value->span,

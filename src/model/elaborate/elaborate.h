@@ -26,9 +26,11 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
 
 /* A private datum, for messages. */
 typedef struct tc_private_datum {
-    const char *name; /* "need", "w" */
-    const char *data; /* the table, where it is a column; else NULL */
-    tc_span span;     /* where it was declared private */
+    const char *name;                       /* "need", "w" */
+    const char *data;                       /* the table, where it is a column; else NULL */
+    tc_span span;                           /* where it was declared private */
+    bool is_outside;                        /* a parameter outside of the blocks */
+    const struct tc_private_datum *made_of; /* a parameter: what it is computed from; NULL: from nothing private */
 } tc_private_datum;
 
 typedef struct tc_value {
@@ -192,6 +194,8 @@ typedef struct tc_elaborator {
 
 /* elaborate.c: definitions */
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
+/* A data file's path: as written when absolute, else beside the problem file. */
+const char *tc_data_path(tc_elaborator *elaborator, const tc_statement *statement);
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
 
 /* Whether a parameter's numbers come from a file or are given; names must be known. */
@@ -272,7 +276,8 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const t
 /* ranges.c: ranges of private data, and what is protected. Before anything is computed from the data. */
 void tc_mark_ranged(tc_agents_block *block);
 void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block);
-/* After all blocks: protected data belong to one agent alone. */
+
+/* owners.c: after all blocks, refuses protected data that is read in two places. */
 void tc_check_protected_data(tc_elaborator *elaborator);
 
 /* public_set.c */

@@ -361,12 +361,14 @@ tc_agents_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_spa
 bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_agents_block *block,
                        const tc_value *value, tc_span span) {
     const tc_scope *general = tc_general_scope(scope);
-    bool elsewhere = elaborator->in_private_param || (general != NULL && general->block != block);
-    if (value->broken || value->secret == NULL || !elsewhere)
+    /* Reached from outside, it is one member's: of a family, no other's. */
+    bool is_other =
+        general != NULL && (general->block != block || elaborator->model->families[block->number].count > 1);
+    if (value->broken || value->secret == NULL || !(elaborator->in_private_param || is_other))
         return false;
     const char *owner = block->definition->name->text;
-    tc_error(elaborator->diagnostics, span, "'%s' is private to '%s': no parameter and no other agent may use it",
-             value->secret->name, owner);
+    tc_error(elaborator->diagnostics, span, "'%s' is private to %s'%s': no parameter and no other agent may use it",
+             value->secret->name, block->statement->is_family ? "each member of " : "", owner);
     tc_note(elaborator->diagnostics, value->secret->span, "it is declared private here");
     return true;
 }

@@ -275,6 +275,41 @@ static tc_protection protection_of(const tc_family *family, const tc_datum *datu
     return found;
 }
 
+/* Reports a parameter that is not one agent's own number. In a cloud's file it is not known, nor what it is made of. */
+static bool is_own(tc_elaborator *elaborator, tc_agents_block *block, const tc_word *name) {
+    const tc_family *family = family_of(elaborator, block);
+    const tc_local *local = local_named(block, name->name);
+    tc_scope scope = {.block = block, .member = SIZE_MAX};
+    bool known;
+    tc_value value = tc_block_name(elaborator, &scope, name->name, name->span, &known);
+    const tc_private_datum *from = known && value.secret != NULL ? value.secret->made_of : NULL;
+    if (local != NULL && family->count > 1) {
+        tc_error(elaborator->diagnostics, name->span,
+                 "'%s' cannot be protected: all %zu members of '%s' share this number, and the unit data hides what "
+                 "one agent tells; where each has a number of its own, make it a column of the family's data, else "
+                 "leave 'protect' out",
+                 name->name->text, family->count, family->name);
+        return false;
+    }
+    for (; from != NULL && from->made_of != NULL; from = from->made_of)
+        ;
+    /* All that stands in an agent's file is that agent's. */
+    if (from == NULL || (from->is_outside && elaborator->model->role == TC_ROLE_AGENT))
+        return true;
+    if (from->is_outside)
+        tc_error(elaborator->diagnostics, name->span,
+                 "'%s' cannot be protected: it is computed from '%s', which stands outside of the blocks, where "
+                 "several agents may share it; where '%s' alone has this number, declare '%s' in the block of '%s' and "
+                 "protect it there",
+                 name->name->text, from->name, family->name, from->name, family->name);
+    else
+        tc_error(elaborator->diagnostics, name->span,
+                 "'%s' cannot be protected: it is computed from '%s': give '%s' the range and protect it instead",
+                 name->name->text, from->name, from->name);
+    tc_note(elaborator->diagnostics, from->span, "'%s' is declared private here", from->name);
+    return false;
+}
+
 static void elaborate_protect(tc_elaborator *elaborator, tc_agents_block *block, const tc_item *item) {
     const tc_family *family = family_of(elaborator, block);
     tc_datum *datum = datum_named(elaborator, block, item->datum.name);
@@ -290,6 +325,8 @@ static void elaborate_protect(tc_elaborator *elaborator, tc_agents_block *block,
         tc_error(elaborator->diagnostics, item->datum.span, "'%s' is protected twice", name);
         return;
     }
+    if (!is_own(elaborator, block, &item->datum))
+        return;
     tc_coef *by = tc_public_coefs(elaborator, block, item->by, datum->count, "how far data are protected");
     for (size_t c = 0; by != NULL && c < datum->count; c++) {
         if (!is_positive(elaborator, block, item, by[c]))
@@ -354,44 +391,5 @@ void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block) {
     for (const tc_statement *s = block->statement->block; s != NULL; s = s->next) {
         if (s->kind == TC_STATEMENT_DISTANCE && elaborator->diagnostics->errors == errors)
             elaborate_distance(elaborator, block, s);
-    }
-}
-
-/* ---- whose data they are ----------------------------------------------------------------------------------------- */
-
-static bool uses_column(const tc_agents_block *block, size_t column) {
-    bool used = false;
-    for (size_t part = 0; part < TC_PARTS; part++)
-        used = used || block->column_known[part][column];
-    return used;
-}
-
-/* Another block that reads a column of the same table; NULL: none. */
-static const tc_agents_block *other_reader(const tc_elaborator *elaborator, const tc_agents_block *block,
-                                           const char *name) {
-    const tc_definition *data = block->data;
-    for (size_t b = 0; data != NULL && b < elaborator->model->family_count; b++) {
-        const tc_agents_block *other = &elaborator->blocks[b];
-        for (size_t c = 0; other != block && other->data == data && c < data->table->column_count; c++) {
-            if (strcmp(data->columns[c]->text, name) == 0 && uses_column(other, c))
-                return other;
-        }
-    }
-    return NULL;
-}
-
-void tc_check_protected_data(tc_elaborator *elaborator) {
-    for (size_t b = 0; b < elaborator->model->family_count; b++) {
-        const tc_agents_block *block = &elaborator->blocks[b];
-        const tc_family *family = family_of(elaborator, block);
-        for (size_t d = 0; d < family->datum_count && !block->broken; d++) {
-            const tc_datum *datum = &family->data[d];
-            const tc_agents_block *other = datum->by != NULL ? other_reader(elaborator, block, datum->name) : NULL;
-            if (other != NULL)
-                tc_error(elaborator->diagnostics, datum->span,
-                         "'%s' cannot be protected: '%s' reads the same column, so that two agents would tell of one "
-                         "number, and the unit data hides what one agent tells; let one block use it",
-                         datum->name, other->statement->name->text);
-        }
     }
 }
