@@ -81,7 +81,7 @@ def as_numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     return array if _is_readable(array) else np.ascontiguousarray(array)
 
 
-_converted: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+_converted: dict[tuple[Any, ...], tuple[Any, weakref.ReferenceType[np.ndarray[Any, np.dtype[np.float64]]]]] = {}
 
 
 def same_for_same(value: Any, array: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -95,8 +95,8 @@ def same_for_same(value: Any, array: np.ndarray[Any, np.dtype[np.float64]]) -> n
         key = (source.__array_interface__["data"][0], source.shape, source.strides, source.dtype.str)
         while isinstance(source.base, np.ndarray):
             source = source.base
-    before, kept = _converted.get(key, (None, None))
-    again = kept() if kept is not None else None
+    before, kept = _converted.get(key, (None, lambda: None))
+    again = kept()
     if again is not None and (before() if isinstance(before, weakref.ref) else before) is source:
         if np.array_equal(again, array, equal_nan=True):
             return again

@@ -369,7 +369,6 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
     measure(a, arena, derivatives, streams, monitor);
     tc_judge_slater(a, arena, streams, derivatives, options->skip_private, options->threads > 0 ? options->threads : 1,
                     monitor);
-    a->gap_warnings = a->warning_count;
     summarise(a);
     collect_warnings(a, arena);
     a->interrupted = tc_interrupted(monitor);

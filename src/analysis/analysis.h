@@ -130,7 +130,7 @@ typedef struct tc_analysis {
     double minimum_lower, minimum_upper; /* sum over agents of min f_i; NAN where not known */
     const char **warnings;
     size_t warning_count;
-    size_t gap_warnings;   /* the first so many: gaps that private data contradict */
+    size_t small_gaps;     /* that private data contradict */
     bool print_all_points; /* from the options */
     bool interrupted;      /* stopped on request: missing facts are unproved */
 } tc_analysis;

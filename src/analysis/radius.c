@@ -219,6 +219,7 @@ static double slack_of_minima(const tc_duality *d) { return d->analysis->minimum
 
 static void warn_of_more(tc_duality *d, const gap_check *check) {
     size_t more = check->small > NAMED ? check->small - NAMED : 0;
+    d->analysis->small_gaps = check->small;
     if (more > 0)
         tc_warn(d->analysis, d->arena,
                 tc_arena_format(d->arena, "%zu more gap%s too small.", more, more > 1 ? "s are" : " is"));

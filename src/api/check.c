@@ -52,7 +52,7 @@ static tc_status check(tc_api_call *call) {
 }
 
 tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
-    tc_api_call call = {.command = "check", .needs_problem = true, .problem = problem};
+    tc_api_call call = {.command = "check", .needs_problem = true, .to_owner = true, .problem = problem};
     return tc_call_make(&call, options, check, result, message);
 }
 

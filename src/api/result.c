@@ -130,7 +130,7 @@ static tc_status make_result(call_in_work *m) {
     if (status != TC_OK)
         return status;
     if (problem != NULL)
-        tc_tell_outside(problem->loaded.model, call->work.messages);
+        tc_tell_outside(problem->loaded.model, call->to_owner, call->work.messages);
     tc_work_tell(&call->work);
     if (problem != NULL && problem->loaded.derivatives == NULL) {
         tc_progress(&m->monitor, "differentiating", 0);

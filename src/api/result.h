@@ -60,6 +60,7 @@ struct tacit_result {
 typedef struct tc_api_call {
     const char *command;
     bool needs_problem;
+    bool to_owner;    /* its output shows private data, by what it is for */
     bool has_promise; /* read it */
     tacit_problem *problem;
     const tacit_promise *promise;

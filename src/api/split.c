@@ -64,6 +64,7 @@ static void split_text(const tacit_result *result, tc_buffer *out) {
 
 /* ---- what no party can check alone: the cloud's numbers rest on promises about private data ---- */
 
+/* From public facts alone. */
 static const char *explain_missing_radius(tc_work *work, const tc_analysis *analysis) {
     static const char why[] =
         "the cloud needs a public dual radius, and none follows from the gaps and the declared Slater point";
@@ -87,11 +88,16 @@ static tc_status examine(tc_work *work, const tc_loaded *loaded, const char **pr
         return TC_INTERRUPTED;
     /* tc_split reports what is missing in the file. */
     if (isnan(analysis->dual_radius.public_value) && tc_radius_is_promised(loaded->model)) {
-        *problem = explain_missing_radius(work, analysis);
-        return TC_OK;
+        tc_status status = tc_analyse_public(work, loaded->model, loaded->derivatives, &analysis);
+        if (status == TC_OK)
+            *problem = explain_missing_radius(work, analysis);
+        return status;
     }
-    for (size_t i = 0; i < analysis->gap_warnings; i++)
-        tc_buffer_printf(work->messages, "%s: warning: %s\n", path, analysis->warnings[i]);
+    if (analysis->small_gaps > 0)
+        tc_buffer_printf(work->messages,
+                         "%s: warning: the gap%s of %zu agent%s smaller than their data need; tacit check shows more\n",
+                         path, analysis->small_gaps == 1 ? "" : "s", analysis->small_gaps,
+                         analysis->small_gaps == 1 ? " is" : "s are");
     if (analysis->dual_radius.public_too_small)
         tc_buffer_printf(work->messages,
                          "%s: warning: the public dual radius is smaller than the private data call for\n", path);

@@ -61,14 +61,24 @@ void tc_coord_name(tc_buffer *out, const tc_model *model, size_t coord) {
         tc_buffer_printf(out, "[%zu]", component - variable->first + 1);
 }
 
-static void tell_datum(const tc_model *model, const tc_family *family, const tc_datum *datum, tc_buffer *out) {
+static void tell_datum(const tc_model *model, const tc_family *family, const tc_datum *datum, bool shows_numbers,
+                       tc_buffer *out) {
     const tc_outside *o = &datum->outside;
+    tc_span_place(out, &model->source, datum->span);
+    tc_buffer_printf(out, ": warning: ");
+    if (!shows_numbers) {
+        tc_buffer_printf(out, "%s of ", datum->name);
+        if (family->is_family)
+            tc_buffer_printf(out, "%zu of the %zu members of ", o->members, family->count);
+        tc_buffer_printf(out, "%s is outside of its range, and its nearest end is used; tacit check shows %s\n",
+                         family->name, family->is_family ? "one" : "it");
+        return;
+    }
     const double numbers[] = {o->from, o->lower, o->upper, o->to};
     char texts[4][32];
     for (size_t i = 0; i < 4; i++)
         tc_shortest_number(texts[i], numbers[i]);
-    tc_span_place(out, &model->source, datum->span);
-    tc_buffer_printf(out, ": warning: %s of ", family->columns[datum->columns[o->component]].name);
+    tc_buffer_printf(out, "%s of ", family->columns[datum->columns[o->component]].name);
     tc_agent_name(out, family, o->member);
     tc_buffer_printf(out, " is %s, outside of its range [%s, %s]: %s is used", texts[0], texts[1], texts[2], texts[3]);
     if (o->members > 1)
@@ -76,12 +86,13 @@ static void tell_datum(const tc_model *model, const tc_family *family, const tc_
     tc_buffer_puts(out, "\n");
 }
 
-void tc_tell_outside(const tc_model *model, tc_buffer *out) {
+void tc_tell_outside(const tc_model *model, bool to_owner, tc_buffer *out) {
+    bool shows_numbers = to_owner || model->role == TC_ROLE_AGENT;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t d = 0; d < family->datum_count; d++) {
             if (family->data[d].outside.members > 0)
-                tell_datum(model, family, &family->data[d], out);
+                tell_datum(model, family, &family->data[d], shows_numbers, out);
         }
     }
 }

@@ -58,9 +58,9 @@ static tc_status find_radius(tc_work *work, tc_setup *setup) {
     setup->radius_origin = radius->origin;
     if (radius->origin == TC_RADIUS_PRIVATE)
         tc_work_say(work,
-                    "the dual radius %.6g was computed from private data, which no cloud could do: add "
-                    "'dual radius R' to the file, or %s to every agent",
-                    radius->value, tc_radius_promises(setup->model));
+                    "the dual radius was computed from private data, which no cloud could do: add 'dual radius R' to "
+                    "the file, or %s to every agent",
+                    tc_radius_promises(setup->model));
     return TC_OK;
 }
 

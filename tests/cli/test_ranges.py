@@ -35,6 +35,9 @@ schedule { rounds 20 }
 WARNINGS = ["need of ben is 45, outside of its range [0, 40]: 40 is used\n",
             "pref[1] of ben is 9, outside of its range [0, 7.4]: 7.4 is used\n",
             "fee of shop is 2.5, outside of its range [0, 2]: 2 is used\n"]
+COUNTS = ["need of 1 of the 3 members of home is outside of its range, and its nearest end is used; tacit check shows one\n",
+          "pref of 1 of the 3 members of home is outside of its range, and its nearest end is used; tacit check shows one\n",
+          "fee of shop is outside of its range, and its nearest end is used; tacit check shows it\n"]
 
 
 class Ranges(unittest.TestCase):
@@ -51,13 +54,37 @@ class Ranges(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
-    def test_the_owner_is_told_which_data_were_moved(self):
-        for command in ["check"], ["solve"], ["plan"], ["run", "--seed", 1], ["split", "-o", self.folder / "parts"]:
-            done = self.tacit(command[0], self.problem, *command[1:])
-            for warning in WARNINGS:
-                self.assertIn("warning: " + warning, done.stderr)
-                self.assertNotIn(warning[:12], done.stdout)
-            self.assertIn(f"{self.problem}:6:9: warning: need of ben", done.stderr)
+    def test_check_tells_the_owner_which_data_were_moved(self):
+        done = self.tacit("check", self.problem)
+        for warning in WARNINGS:
+            self.assertIn("warning: " + warning, done.stderr)
+            self.assertNotIn(warning[:12], done.stdout)
+        self.assertIn(f"{self.problem}:6:9: warning: need of ben", done.stderr)
+
+    def test_what_others_may_read_says_how_many_and_no_number(self):
+        """Also where a command fails, and its object says why."""
+        commands = (["solve"], ["plan"], ["advise", "--doubt", "5%"], ["run", "--seed", 1],
+                    ["run", "--adjacency", "data", "--method", "published"], ["sweep", "--seeds", "1", "--epsilons", "1"],
+                    ["split", "-o", self.folder / "parts"], ["split", "-o", "/dev/null/x"], ["bound", "--method", "published"],
+                    ["audit", "--samples", "1000"])
+        for command, *options in commands:
+            for json_ in ([], ["--json"]):
+                done = subprocess.run([TACIT, command, self.problem, *map(str, options), *json_], capture_output=True,
+                                      text=True, timeout=600)
+                with self.subTest(command=[command, *options, *json_]):
+                    said = done.stderr + done.stdout.replace("\\n", "\n")
+                    for warning in COUNTS:
+                        self.assertIn("warning: " + warning, said, done.stdout)
+                    self.assertNotIn("ben is", said)
+                    for number in "45", "41", "2.5":
+                        self.assertNotRegex(done.stderr, rf"(?<![\d.]){number}(?![\d.])")
+
+    def test_split_does_not_say_what_a_gap_should_be(self):
+        self.problem.write_text(PROBLEM.replace("gap 9000", "gap 1").replace("fee = 2.5", "fee = 2") + "dual radius 9\n")
+        done = self.tacit("split", self.problem, "-o", self.folder / "parts")
+        self.assertIn("warning: the gaps of 3 agents are smaller than their data need; tacit check shows more", done.stderr)
+        self.assertNotIn("is too small", done.stderr)
+        self.assertIn("The gap 1 of anna is too small", self.tacit("check", self.problem).stdout)
 
     def test_data_are_used_as_if_they_had_been_in_the_range(self):
         moved = self.tacit("solve", self.problem, "--json").stdout

@@ -76,20 +76,15 @@ static void quotes_follow_rfc_4180(void **state) {
     assert_string_equal(r.table->names[1], "plain");
     assert_true(r.table->values[0][0] == 1 && r.table->values[0][1] == 2);
     bench_free(&r.b);
-    expect_table_error("a,b\n1,\"2\n3,4\n",
-                       "t.csv:2:3: error: the quote opened here is not closed\n    1,\"2\n      ^\n");
-    expect_table_error("a,b\n1,\"2\"3\n",
-                       "t.csv:2:6: error: expected a comma after the closing quote\n    1,\"2\"3\n         ^\n");
+    expect_table_error("a,b\n1,\"2\n3,4\n", "t.csv:2:3: error: the quote opened here is not closed\n");
+    expect_table_error("a,b\n1,\"2\"3\n", "t.csv:2:6: error: expected a comma after the closing quote\n");
     /* Messages show the line as it is in the file. */
     expect_table_error("name,need\n\"a \"\"b\"\"\",1\n",
                        "t.csv:2:2: error: an agent's name must not contain quotes, backslashes, brackets or control "
-                       "characters\n    \"a \"\"b\"\"\",1\n     ^~~~~~~\n");
-    expect_table_error("need,cap\n\"1\",\"2\"\"3\"\n",
-                       "t.csv:2:6: error: column 'cap': this is not a number\n    \"1\",\"2\"\"3\"\n         ^~~~\n");
-    expect_table_error("need,cap\n\"1\"\"\",nan\n", "t.csv:2:2: error: column 'need': this is not a number\n"
-                                                    "    \"1\"\"\",nan\n     ^~~\n");
-    expect_table_error("need\n1,2\n", "t.csv:2:3: error: this line has more than the 1 column of the header\n"
-                                      "    1,2\n      ^\n");
+                       "characters\n");
+    expect_table_error("need,cap\n\"1\",\"2\"\"3\"\n", "t.csv:2:6: error: column 'cap': this is not a number\n");
+    expect_table_error("need,cap\n\"1\"\"\",nan\n", "t.csv:2:2: error: column 'need': this is not a number\n");
+    expect_table_error("need\n1,2\n", "t.csv:2:3: error: this line has more than the 1 column of the header\n");
 }
 
 static void numbered_columns_form_a_vector(void **state) {
@@ -112,27 +107,20 @@ static void numbered_columns_form_a_vector(void **state) {
 
 static void wrong_cells_are_shown(void **state) {
     (void)state;
-    expect_table_error("need,cap\n1,2\n3,abc\n",
-                       "t.csv:3:3: error: column 'cap': this is not a number\n    3,abc\n      ^~~\n");
-    expect_table_error("need,cap\n1,nan\n",
-                       "t.csv:2:3: error: column 'cap': data must be finite\n    1,nan\n      ^~~\n");
-    expect_table_error("need,cap\n-Inf,1\n",
-                       "t.csv:2:1: error: column 'need': data must be finite\n    -Inf,1\n    ^~~~\n");
-    expect_table_error(
-        "need,cap\n1,1e999\n",
-        "t.csv:2:3: error: column 'cap': this number is too large for a double\n    1,1e999\n      ^~~~~\n");
-    expect_table_error("need,cap\n1,\n", "t.csv:2:3: error: column 'cap': a number is missing\n    1,\n      ^\n");
-    expect_table_error("need,cap\n1,2 3\n",
-                       "t.csv:2:3: error: column 'cap': this is not a number\n    1,2 3\n      ^~~\n");
+    expect_table_error("need,cap\n1,2\n3,abc\n", "t.csv:3:3: error: column 'cap': this is not a number\n");
+    expect_table_error("need,cap\n1,nan\n", "t.csv:2:3: error: column 'cap': data must be finite\n");
+    expect_table_error("need,cap\n-Inf,1\n", "t.csv:2:1: error: column 'need': data must be finite\n");
+    expect_table_error("need,cap\n1,1e999\n",
+                       "t.csv:2:3: error: column 'cap': this number is too large for a double\n");
+    expect_table_error("need,cap\n1,\n", "t.csv:2:3: error: column 'cap': a number is missing\n");
+    expect_table_error("need,cap\n1,2 3\n", "t.csv:2:3: error: column 'cap': this is not a number\n");
 }
 
 static void ragged_lines_are_shown(void **state) {
     (void)state;
-    expect_table_error("need,cap\n1,2\n3\n",
-                       "t.csv:3:2: error: this line has 1 of the 2 columns: 'cap' is missing\n    3\n     ^\n");
-    expect_table_error("need,cap\n1,2,3\n",
-                       "t.csv:2:5: error: this line has more than the 2 columns of the header\n    1,2,3\n        ^\n");
-    expect_table_error("need,cap\n1,2\n,\n", "t.csv:3:1: error: all cells of this line are empty\n    ,\n    ^\n");
+    expect_table_error("need,cap\n1,2\n3\n", "t.csv:3:2: error: this line has 1 of the 2 columns: 'cap' is missing\n");
+    expect_table_error("need,cap\n1,2,3\n", "t.csv:2:5: error: this line has more than the 2 columns of the header\n");
+    expect_table_error("need,cap\n1,2\n,\n", "t.csv:3:1: error: all cells of this line are empty\n");
 }
 
 static void blank_lines_are_skipped(void **state) {
@@ -145,7 +133,7 @@ static void blank_lines_are_skipped(void **state) {
     bench_free(&r.b);
     /* Messages count them. */
     expect_table_error("\nneed,cap\n\n1,2\n\n3\n",
-                       "t.csv:6:2: error: this line has 1 of the 2 columns: 'cap' is missing\n    3\n     ^\n");
+                       "t.csv:6:2: error: this line has 1 of the 2 columns: 'cap' is missing\n");
     expect_table_error("\nname,a\nx,1\n\nx,2\n",
                        "t.csv:5: error: the name 'x' is given to two agents, in rows 1 and 2\n");
     expect_table_error("\n\np_1,p_3\n1,2\n",
@@ -167,10 +155,8 @@ static void text_is_an_error_only_where_it_is_used(void **state) {
     assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[1]));
     assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[1])); /* says so once */
     assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[2]));
-    assert_string_equal(
-        tc_buffer_text(&r.b.messages),
-        "t.csv:3:4: error: column 'town': this is not a number\n    2,\"Ulm, old\",x,4\n       ^~~~~~~~\n"
-        "t.csv:2:5: error: column 'note_1': a number is missing\n    1,7,,3\n        ^\n");
+    assert_string_equal(tc_buffer_text(&r.b.messages), "t.csv:3:4: error: column 'town': this is not a number\n"
+                                                       "t.csv:2:5: error: column 'note_1': a number is missing\n");
     bench_free(&r.b);
 }
 
@@ -182,19 +168,17 @@ static void a_problem_may_leave_text_columns_alone(void **state) {
     assert_int_equal(b.model->families[0].count, 2);
     bench_free(&b);
     expect_messages("data d = csv \"d.csv\"\nagents f over d { state x in [0, 1]; private minimize x * town + town }\n",
-                    "d.csv:2:3: error: column 'town': this is not a number\n    1,Ulm,2\n      ^~~\n");
+                    "d.csv:2:3: error: column 'town': this is not a number\n");
     /* What is public goes to the cloud, so it is used. */
     expect_messages("data d = csv \"d.csv\" public town\nagents f over d { state x in [0, 1]; private minimize x }\n",
-                    "d.csv:2:3: error: column 'town': this is not a number\n    1,Ulm,2\n      ^~~\n");
+                    "d.csv:2:3: error: column 'town': this is not a number\n");
 }
 
 static void headers_must_make_sense(void **state) {
     (void)state;
-    expect_table_error("need,need\n1,2\n",
-                       "t.csv:1:1: error: two columns are called 'need'\n    need,need\n    ^~~~~~~~~\n");
-    expect_table_error("a;b\n1;2\n",
-                       "t.csv:1:1: error: columns are separated by commas, not semicolons\n    a;b\n    ^~~\n");
-    expect_table_error("a,,b\n1,2,3\n", "t.csv:1:3: error: a column needs a name\n    a,,b\n      ^\n");
+    expect_table_error("need,need\n1,2\n", "t.csv:1:1: error: two columns are called 'need'\n");
+    expect_table_error("a;b\n1;2\n", "t.csv:1:1: error: columns are separated by commas, not semicolons\n");
+    expect_table_error("a,,b\n1,2,3\n", "t.csv:1:3: error: a column needs a name\n");
     reading r = read_table("1,2\n3,4\n");
     assert_null(r.table);
     assert_non_null(strstr(r.b.messages.text, "the first line of a data file names the columns"));
@@ -213,7 +197,7 @@ static void names_are_unique_and_printable(void **state) {
     (void)state;
     expect_table_error("name,a\nx,1\ny,1\nx,2\n",
                        "t.csv:4: error: the name 'x' is given to two agents, in rows 1 and 3\n");
-    expect_table_error("name,a\n,1\n", "t.csv:2:1: error: an agent's name is missing\n    ,1\n    ^\n");
+    expect_table_error("name,a\n,1\n", "t.csv:2:1: error: an agent's name is missing\n");
     reading r = read_table("name,a\nx[1],1\n");
     assert_null(r.table);
     assert_non_null(strstr(r.b.messages.text, "must not contain quotes, backslashes, brackets or control characters"));

@@ -175,7 +175,7 @@ static void members_index_gathers_columns(void **state) {
     put_file("d.csv", "bus\n2\n3\n");
     expect_error("data d = csv \"d.csv\" public bus\nparam v = [10, 20]\n"
                  "agents f over d { state x in [0, 1]; private minimize x * v[bus] }",
-                 "this index is 3 for f[2], but must be a whole number between 1 and 2");
+                 "an index must be a whole number between 1 and 2, but this is 3 for f[2]");
 }
 
 static void sums_over_one_agent_are_coordinates(void **state) {

@@ -13,6 +13,12 @@ const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *blo
     return tc_buffer_text(&text);
 }
 
+const char *tc_wrong_number(tc_elaborator *elaborator, bool is_private, double value) {
+    if (is_private && !tc_shows_private(elaborator))
+        return "this private number is wrong";
+    return tc_arena_format(elaborator->arena, "this is %.17g", value);
+}
+
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
 static void know(tc_family *family, tc_known known) {
@@ -302,7 +308,7 @@ static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_age
 }
 
 static bool check_inside(tc_elaborator *elaborator, const tc_agents_block *block, const tc_statement *statement,
-                         tc_coef point, size_t component, const char *what) {
+                         tc_coef point, size_t component, const char *what, bool is_private) {
     const tc_family *family = family_of(elaborator, block);
     tc_coef lower = family->lower[component], upper = family->upper[component];
     bool varies = point.column != NULL || lower.column != NULL || upper.column != NULL, good = true;
@@ -313,8 +319,10 @@ static bool check_inside(tc_elaborator *elaborator, const tc_agents_block *block
         if (good)
             continue;
         tc_error(elaborator->diagnostics, statement->value->span,
-                 "%s%s%s leaves the box: %.17g is outside of [%.17g, %.17g]", what, varies ? " for " : "",
-                 varies ? tc_member_text(elaborator, block, k) : "", x, tc_coef_at(lower, k), tc_coef_at(upper, k));
+                 "%s%s%s leaves the box: %s is outside of [%.17g, %.17g]", what, varies ? " for " : "",
+                 varies ? tc_member_text(elaborator, block, k) : "",
+                 is_private ? "a private number" : tc_arena_format(elaborator->arena, "%.17g", x), tc_coef_at(lower, k),
+                 tc_coef_at(upper, k));
     }
     return tc_agreed(elaborator->diagnostics, family, before, good);
 }
@@ -360,10 +368,11 @@ static void elaborate_point(tc_elaborator *elaborator, tc_agents_block *block, c
     tc_value value = in_block(elaborator, block, statement->value, what);
     if (value.broken || (is_slater && !tc_must_be_public(elaborator, &value, statement->value->span, what)))
         return;
+    bool is_private = (value.secret != NULL || statement->is_private) && !tc_shows_private(elaborator);
     tc_coef *coefs = tc_elaborate_coefs(elaborator, block, &value, variable->length, statement->value->span, what);
     for (size_t c = 0; coefs != NULL && c < variable->length; c++) {
         point[variable->first + c] = coefs[c];
-        if (!check_inside(elaborator, block, statement, coefs[c], variable->first + c, what))
+        if (!check_inside(elaborator, block, statement, coefs[c], variable->first + c, what, is_private))
             return;
     }
     if (statement->other != NULL)

@@ -268,6 +268,12 @@ tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, c
 tc_coef *tc_public_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree, size_t count,
                          const char *what);
 const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *block, size_t member);
+/* Whether a message may show private numbers: of an agent's file, which its owner alone reads. */
+static inline bool tc_shows_private(const tc_elaborator *elaborator) {
+    return elaborator->model->role == TC_ROLE_AGENT;
+}
+/* "this is 7", or of a private number that it is wrong. */
+const char *tc_wrong_number(tc_elaborator *elaborator, bool is_private, double value);
 
 /* sets.c */
 void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,

@@ -111,7 +111,7 @@ struct tc_derived_column {
 };
 
 static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block, const index_range *subscript,
-                         size_t extent, tc_span span) {
+                         size_t extent, bool is_private, tc_span span) {
     const tc_family *family = &elaborator->model->families[block->number];
     bool good = true;
     tc_told before = tc_told_so_far(elaborator->diagnostics);
@@ -120,9 +120,8 @@ static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block
         good = place >= 1 && place <= (double)extent && place == floor(place);
         if (good)
             continue;
-        tc_error(elaborator->diagnostics, span,
-                 "this index is %.17g for %s, but must be a whole number between 1 and %zu", place,
-                 tc_member_text(elaborator, block, k), extent);
+        tc_error(elaborator->diagnostics, span, "an index must be a whole number between 1 and %zu, but %s for %s",
+                 extent, tc_wrong_number(elaborator, is_private, place), tc_member_text(elaborator, block, k));
     }
     return tc_agreed(elaborator->diagnostics, family, before, good);
 }
@@ -158,11 +157,14 @@ static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope
         subscript->varying = value.node;
         subscript->places = tc_coef_of(elaborator, general->block, value.node);
         tc_demand_of(elaborator, general->block, value.node, TC_MUST_BE_A_PLACE, tree->span);
-        return check_places(elaborator, general->block, subscript, extent, tree->span);
+        return check_places(elaborator, general->block, subscript, extent, value.secret != NULL, tree->span);
     }
     double place = value.is_number ? value.number : tc_coef_of(elaborator, elaborator->blocks, value.node).value;
     if (place != floor(place) || place < 1 || place > (double)extent) {
-        tc_error(elaborator->diagnostics, tree->span, "the index %.17g is outside of 1..%zu", place, extent);
+        if (value.secret != NULL && !tc_shows_private(elaborator))
+            tc_error(elaborator->diagnostics, tree->span, "this private index is outside of 1..%zu", extent);
+        else
+            tc_error(elaborator->diagnostics, tree->span, "the index %.17g is outside of 1..%zu", place, extent);
         return false;
     }
     subscript->first = (size_t)place - 1;

@@ -64,7 +64,7 @@ static bool is_bad(double x, tc_demand_kind kind) {
 }
 
 /* Checks data (constants included) for every member; what depends on states is checked by the analysis. */
-static bool data_passes(tc_elaborator *elaborator, tc_expr node, tc_demand_kind kind, tc_span span,
+static bool data_passes(tc_elaborator *elaborator, tc_expr node, tc_demand_kind kind, bool is_private, tc_span span,
                         const char *problem) {
     const tc_node *n = &elaborator->dag->nodes[node];
     if (n->has_state)
@@ -79,11 +79,9 @@ static bool data_passes(tc_elaborator *elaborator, tc_expr node, tc_demand_kind 
         good = !is_bad(tc_coef_at(coef, k), kind);
         if (good)
             continue;
-        if (varies)
-            tc_error(elaborator->diagnostics, span, "%s, but this is %.17g for %s", problem, coef.column[k],
-                     tc_member_text(elaborator, block, k));
-        else
-            tc_error(elaborator->diagnostics, span, "%s, but this is %.17g", problem, coef.value);
+        tc_error(elaborator->diagnostics, span, "%s, but %s%s%s", problem,
+                 tc_wrong_number(elaborator, is_private, tc_coef_at(coef, k)), varies ? " for " : "",
+                 varies ? tc_member_text(elaborator, block, k) : "");
     }
     return tc_agreed(elaborator->diagnostics, family, before, good);
 }
@@ -93,7 +91,8 @@ static bool all_pass(tc_elaborator *elaborator, const tc_value *value, tc_demand
     for (size_t i = 0; i < tc_value_count(value); i++) {
         if (value->is_number && !is_bad(tc_value_number_at(value, i), kind))
             continue;
-        if (!data_passes(elaborator, tc_value_node_at(&elaborator->values, value, i), kind, span, problem))
+        if (!data_passes(elaborator, tc_value_node_at(&elaborator->values, value, i), kind, value->secret != NULL, span,
+                         problem))
             return false;
     }
     return true;
@@ -184,8 +183,8 @@ static tc_expr exponent_column(tc_elaborator *elaborator, const tc_scope *scope,
                                tc_span span) {
     const tc_scope *general = tc_general_scope(scope);
     tc_expr node = exponent->node;
-    if (general == NULL ||
-        !data_passes(elaborator, node, TC_MUST_BE_FINITE, span, "an exponent must be a finite number"))
+    if (general == NULL || !data_passes(elaborator, node, TC_MUST_BE_FINITE, exponent->secret != NULL, span,
+                                        "an exponent must be a finite number"))
         return TC_NO_EXPR;
     if (elaborator->dag->nodes[node].op == TC_DATA)
         return node;
@@ -213,7 +212,8 @@ static tc_value any_power(tc_elaborator *elaborator, const tc_scope *scope, cons
     elaborator->dag->origin = span;
     for (size_t i = 0; i < count; i++) {
         nodes[i] = tc_powd(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), column);
-        if (!data_passes(elaborator, nodes[i], TC_MUST_BE_FINITE, span, "a power must be a finite number"))
+        if (!data_passes(elaborator, nodes[i], TC_MUST_BE_FINITE, elaborator->dag->nodes[nodes[i]].is_private, span,
+                         "a power must be a finite number"))
             return tc_value_broken();
     }
     return base->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, count, 1);

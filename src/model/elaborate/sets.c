@@ -159,8 +159,9 @@ static bool check_radius(const set_reader *reader, tc_coef radius, tc_span span,
     for (size_t k = tc_first_known(reader->family, varies); good && k < tc_end_known(reader->family, varies); k++) {
         good = tc_coef_at(radius, k) >= 0;
         if (!good)
-            tc_error(reader->elaborator->diagnostics, span, "%s must not be negative, but this is %.17g%s", what,
-                     tc_coef_at(radius, k), for_member(reader, varies, k));
+            tc_error(reader->elaborator->diagnostics, span, "%s must not be negative, but %s%s", what,
+                     tc_wrong_number(reader->elaborator, reader->statement->is_private, tc_coef_at(radius, k)),
+                     for_member(reader, varies, k));
     }
     return tc_agreed(reader->elaborator->diagnostics, reader->family, before, good);
 }
@@ -175,10 +176,11 @@ static bool check_order(const set_reader *reader, const tc_coef *lower, const tc
             good = low <= high;
             if (good)
                 continue;
+            bool shown = !reader->statement->is_private || tc_shows_private(reader->elaborator);
             tc_error(reader->elaborator->diagnostics, span,
-                     "this set is empty%s: the lower bound %.17g is above the upper "
-                     "bound %.17g",
-                     for_member(reader, varies, k), low, high);
+                     "this set is empty%s: the lower bound%s is above the upper%s", for_member(reader, varies, k),
+                     shown ? tc_arena_format(reader->elaborator->arena, " %.17g", low) : "",
+                     shown ? tc_arena_format(reader->elaborator->arena, " bound %.17g", high) : " one");
         }
         if (!tc_agreed(reader->elaborator->diagnostics, reader->family, before, good))
             return false;

@@ -155,6 +155,7 @@ void tc_error_at(tc_diagnostics *diagnostics, tc_text_place place, const char *f
     char *text = formatted(diagnostics->arena, format, arguments);
     va_end(arguments);
     size_t column = place.text != NULL ? width_of(place.text, place.from) + 1 : 0;
+    place.text = NULL; /* rows of data are private */
     render(diagnostics->messages, place, column, "error", text);
     count_error(diagnostics);
 }

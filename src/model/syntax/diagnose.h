@@ -22,7 +22,8 @@ typedef struct tc_diagnostics {
 void tc_error(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
 /* Adds a note to the last error, with its own place. */
 void tc_note(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
-/* About a data file: line is 1-based, text one line of the file (or NULL), from..to the bytes to underline. */
+/* About a data file: line is 1-based, text one line of the file (or NULL), from..to the bytes that are wrong. The place
+ * is told, and the text is not shown. */
 typedef struct tc_text_place {
     const char *path;
     size_t line;

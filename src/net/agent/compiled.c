@@ -43,7 +43,7 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
                          path);
         return TC_BAD_USAGE;
     }
-    tc_tell_outside(model, messages); /* to who started the agent, not to the cloud */
+    tc_tell_outside(model, true, messages); /* to who started the agent, not to the cloud */
     status = tc_agent_half_new(arena, model, tc_derive(arena, model), &device, &why);
     if (status != TC_OK) {
         tc_buffer_printf(messages, "%s: %s\n", path, why);
