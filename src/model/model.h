@@ -146,6 +146,10 @@ typedef struct tc_family {
     size_t datum_count;
     tc_demand *demands; /* of numbers made of private data */
     size_t demand_count;
+    /* Names of the private data that the block uses, as written, those apart that are computed from others. Of a
+     * cloud's file unknown. */
+    const char **private_names;
+    size_t private_count;
     const char *data_fault;       /* NULL, or why nothing can be promised about data: a sentence */
     tc_coef declared_objective;   /* L_i; NAN where not declared */
     tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */
@@ -222,6 +226,8 @@ typedef struct tc_model {
     tc_dag *dag;
     tc_family *families;
     size_t family_count;
+    const char **outside_names; /* of private parameters outside of the blocks, in the same way */
+    size_t outside_count;
     size_t agent_count; /* N */
     size_t state_count; /* n */
     tc_inner_sum *sums;

@@ -270,11 +270,22 @@ void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json) {
     tc_json_close_object(json);
 }
 
+static void item_json(const tc_card_item *one, tc_json *json) {
+    if (!one->is_list) {
+        tc_json_string(json, one->key, one->texts[0]);
+        return;
+    }
+    tc_json_open_array(json, one->key);
+    for (size_t t = 0; t < one->count; t++)
+        tc_json_string(json, NULL, one->texts[t]);
+    tc_json_close_array(json);
+}
+
 void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     const tc_plan *plan = card->plan;
     tc_json_open_object(json, key);
     tc_json_bool(json, "private", card->is_private);
-    tc_json_string(json, "claim", card->claim == 'A' ? "A" : card->claim == 'B' ? "B" : NULL);
+    tc_json_string(json, "claim", card->claim != 0 ? (const char[]){card->claim, '\0'} : NULL);
     tc_promised_json(&card->promised, json);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
@@ -294,16 +305,11 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     tc_json_number(json, "state_step", ldexp(1, plan->state_exponent));
     tc_json_number(json, "overhead", plan->overhead);
     observers_json(card, json);
-    for (size_t i = 0; i < card->item_count; i++) {
-        const tc_card_item *one = &card->items[i];
-        if (!one->is_list) {
-            tc_json_string(json, one->key, one->texts[0]);
-            continue;
-        }
-        tc_json_open_array(json, one->key);
-        for (size_t t = 0; t < one->count; t++)
-            tc_json_string(json, NULL, one->texts[t]);
-        tc_json_close_array(json);
+    for (size_t i = 0; i < card->item_count; i++)
+        item_json(&card->items[i], json);
+    if (plan->adjacency == TC_ADJACENCY_DATA) {
+        tc_card_item names = tc_words_open_data(json->out->arena, plan);
+        item_json(&names, json);
     }
     tc_json_close_object(json);
 }
@@ -392,7 +398,13 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
     put_first(card, "void_reasons", "NOT PRIVATE", out);
     put_first(card, "in_name_only_because", "In name only", out);
     if (card->claim != 0) {
-        put_first(card, "hides", card->word == TC_WORD_VOID ? "Would hide" : "Hides", out);
+        const char *hides = card->word == TC_WORD_VOID ? "Would hide" : "Hides";
+        if (card->plan->adjacency == TC_ADJACENCY_DATA)
+            put_short(out, hides,
+                      tc_arena_format(out->arena, "%s; all of these of one agent together, in the whole run",
+                                      tc_words_protected(out->arena, card->plan, 0)));
+        else
+            put_first(card, "hides", hides, out);
         if (card->claim == 'A' && !isnan(card->plan->rounds))
             put_short(out, "", tc_words_persistent(out->arena, card->plan));
         put_short(out, "Does not hide",
@@ -400,7 +412,10 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
                       ? "an agent's data (its objective, its limits, a need): such a change moves every later "
                         "message, so the distance grows beyond B. --adjacency agent is for that."
                   : card->plan->adjacency == TC_ADJACENCY_DATA
-                      ? "data that no 'protect' names, that an agent takes part, when it sends, and how it acts"
+                      ? tc_arena_format(out->arena,
+                                        "data that no 'protect' names (%s), that an agent takes part, when it sends, "
+                                        "and how it acts",
+                                        tc_words_open_text(out->arena, card->plan))
                   : card->claim == 'C' ? "what differs by more in any round, and that an agent takes part"
                                        : "what several agents do together, and that an agent takes part");
         put_short(out, "Who pays most", payer_text(out->arena, card));

@@ -32,8 +32,8 @@ typedef struct tc_card {
 /* The plan must have been made (problem is NULL). seeded: its noise is drawn from a seed. */
 tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded);
 
-/* 80 columns each: the whole card; a short card of at most 24 lines that says where the whole one is; the headline
- * alone, without an end of line. */
+/* 80 columns each: the whole card; a short card, of at most 24 lines but for lists of data, that says where the whole
+ * one is; the headline alone, without an end of line. */
 void tc_card_text(const tc_card *card, tc_buffer *out);
 void tc_card_short(const tc_card *card, const char *where, tc_buffer *out);
 const char *tc_card_line(tc_arena *arena, const tc_card *card);
@@ -52,5 +52,10 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);
 /* Claim A: how much of a change that persists in all rounds is hidden. */
 const char *tc_words_persistent(tc_arena *arena, const tc_plan *plan);
+/* Unit data, both complete: what is protected, from the first on, and by how much; the private data that no `protect`
+ * names, and the same as a part of a sentence. */
+const char *tc_words_protected(tc_arena *arena, const tc_plan *plan, size_t first);
+tc_card_item tc_words_open_data(tc_arena *arena, const tc_plan *plan);
+const char *tc_words_open_text(tc_arena *arena, const tc_plan *plan);
 
 #endif

@@ -4,6 +4,7 @@
 #include "plan/account/account.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SHOWN_RANGES = 6, SHOWN_NAMES = 4 };
 
@@ -182,32 +183,49 @@ static size_t group_ranges(tc_arena *arena, const tc_plan *plan, same_range grou
     return count;
 }
 
-/* The unit data, in the user's words: which data of whom, and by how much. The last text names how many are left out.
- */
-static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **texts) {
-    size_t count = 0, left = 0;
+static const char *protected_text(tc_arena *arena, const tc_family *family, const tc_datum *datum) {
+    tc_span_of_by by = tc_protected_by(family, datum);
+    return tc_arena_format(arena, "%s.%s by %.6g%s%s", family->name, datum->name, by.least,
+                           by.most > by.least ? " or more" : "", datum->count > 1 ? " in each component" : "");
+}
+
+const char *tc_words_protected(tc_arena *arena, const tc_plan *plan, size_t first) {
+    tc_buffer out = tc_buffer_new(arena, (size_t)1 << 24);
+    size_t count = 0;
     for (size_t f = 0; f < plan->model->family_count; f++) {
         const tc_family *family = &plan->model->families[f];
         for (size_t i = 0; i < family->datum_count; i++) {
+            if (family->data[i].by != NULL && count++ >= first)
+                tc_buffer_printf(&out, "%s%s", out.length > 0 ? ", " : "",
+                                 protected_text(arena, family, &family->data[i]));
+        }
+    }
+    return tc_buffer_text(&out);
+}
+
+/* The unit data, in the user's words: which data of whom, and by how much. The last but one has those that are left. */
+static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    size_t count = 0;
+    bool left = false;
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        const tc_family *family = &plan->model->families[f];
+        for (size_t i = 0; i < family->datum_count && !left; i++) {
             const tc_datum *datum = &family->data[i];
-            if (datum->by == NULL)
+            left = datum->by != NULL && count + 2 >= TC_WORDS_MOST;
+            if (datum->by == NULL || left)
                 continue;
-            if (count + 2 >= TC_WORDS_MOST) {
-                left++;
-                continue;
-            }
-            tc_span_of_by by = tc_protected_by(family, datum);
             bool known = datum->protection.is_known;
             double from = known ? datum->protection.first_lower : tc_coef_at(datum->lower[0], 0);
             double first = known ? datum->protection.first_by : tc_coef_at(datum->by[0], 0);
-            texts[count++] = tc_arena_format(
-                arena, "%s.%s by %.6g%s%s in the whole run, however many rounds: whether it was %.6g or %.6g, say",
-                family->name, datum->name, by.least, by.most > by.least ? " or more" : "",
-                datum->count > 1 ? " in each component," : ",", from, from + first);
+            texts[count++] =
+                tc_arena_format(arena, "%s%s in the whole run, however many rounds: whether it was %.6g or %.6g, say",
+                                protected_text(arena, family, datum), datum->count > 1 ? "" : ",", from, from + first);
         }
     }
-    if (left > 0)
-        texts[count++] = tc_arena_format(arena, "and %zu more data", left);
+    if (left) {
+        texts[count] = tc_words_protected(arena, plan, count);
+        count++;
+    }
     texts[count++] =
         "all of these of one agent together; data outside of its range is moved to the range's edge by the "
         "agent itself, and counts as the edge";
@@ -263,18 +281,51 @@ static double worst_mu(const tc_plan *plan) {
     return mu;
 }
 
+static void add_open(tc_arena *arena, tc_card_item *names, const char *owner, const char *name) {
+    const char *text = owner != NULL ? tc_arena_format(arena, "%s.%s", owner, name) : name;
+    TC_PUSH(arena, names->texts, names->count, text);
+}
+
+static bool is_protected(const tc_family *family, const char *name) {
+    bool found = false;
+    for (size_t i = 0; i < family->datum_count; i++)
+        found = found || (family->data[i].by != NULL && strcmp(family->data[i].name, name) == 0);
+    return found;
+}
+
+tc_card_item tc_words_open_data(tc_arena *arena, const tc_plan *plan) {
+    const tc_model *model = plan->model;
+    tc_card_item names = {.key = "not_hidden", .title = "Not hidden", .is_list = true};
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        bool is_cloud = model->role == TC_ROLE_CLOUD;
+        for (size_t i = 0; i < (is_cloud ? family->datum_count : family->private_count); i++) {
+            const char *name = is_cloud ? family->data[i].name : family->private_names[i];
+            if (!is_protected(family, name))
+                add_open(arena, &names, family->name, name);
+        }
+    }
+    for (size_t i = 0; i < model->outside_count; i++)
+        add_open(arena, &names, NULL, model->outside_names[i]);
+    return names;
+}
+
+const char *tc_words_open_text(tc_arena *arena, const tc_plan *plan) {
+    tc_card_item names = tc_words_open_data(arena, plan);
+    tc_buffer out = tc_buffer_new(arena, (size_t)1 << 24);
+    for (size_t i = 0; i < names.count; i++)
+        tc_buffer_printf(&out, "%s, ", names.texts[i]);
+    tc_buffer_printf(&out, "%swhat else stands in private lines", out.length > 0 ? "and " : "");
+    return tc_buffer_text(&out);
+}
+
 static const char *unprotected_families(tc_arena *arena, const tc_plan *plan) {
-    tc_buffer names = tc_buffer_new(arena, 1 << 16);
-    size_t count = 0;
+    tc_buffer names = tc_buffer_new(arena, (size_t)1 << 24);
     for (size_t f = 0; f < plan->model->family_count; f++) {
-        if (!plan->distances[f].protects && count++ < SHOWN_NAMES)
+        if (!plan->distances[f].protects)
             tc_buffer_printf(&names, "%s%s", names.length > 0 ? ", " : "", plan->model->families[f].name);
     }
-    if (count == 0)
-        return NULL;
-    if (count > SHOWN_NAMES)
-        tc_buffer_printf(&names, " and %zu more", count - SHOWN_NAMES);
-    return tc_buffer_text(&names);
+    return names.length > 0 ? tc_buffer_text(&names) : NULL;
 }
 
 /* Claim C. */
@@ -283,9 +334,9 @@ static size_t not_hidden_every_round(tc_arena *arena, const tc_plan *plan, const
     bool data = plan->adjacency == TC_ADJACENCY_DATA;
     const char *open = data ? unprotected_families(arena, plan) : NULL;
     if (data) {
-        texts[count++] =
-            "Data that no 'protect' names, and a protected datum that differs by more: k times as far costs "
-            "epsilon (Laplace) or mu (Gaussian) k times.";
+        texts[count++] = tc_arena_format(arena, "Data that no 'protect' names: %s.", tc_words_open_text(arena, plan));
+        texts[count++] = "A protected datum that differs by more: k times as far costs epsilon (Laplace) or mu "
+                         "(Gaussian) k times.";
         if (open != NULL)
             texts[count++] = tc_arena_format(arena,
                                              "Anything of %s: nothing of theirs is protected, and what only they move "

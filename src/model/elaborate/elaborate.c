@@ -485,6 +485,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
         tc_elaborate_block(&elaborator, &elaborator.blocks[b]);
     }
     tc_check_protected_data(&elaborator);
+    tc_name_private_data(&elaborator);
     model->dag->realm = TC_REALM_SHARED;
     for (tc_definition *d = elaborator.definitions; d != NULL; d = d->next) {
         if (d->kind == TC_DEFINES_CONSTRAINT)

@@ -285,6 +285,8 @@ void tc_elaborate_ranges(tc_elaborator *elaborator, tc_agents_block *block);
 
 /* owners.c: after all blocks, refuses protected data that is read in two places. */
 void tc_check_protected_data(tc_elaborator *elaborator);
+/* After all blocks: which private data there are. */
+void tc_name_private_data(tc_elaborator *elaborator);
 
 /* public_set.c */
 void tc_refuse_public_set(tc_elaborator *elaborator, const tc_statement *statement);

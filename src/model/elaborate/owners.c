@@ -222,3 +222,37 @@ void tc_check_protected_data(tc_elaborator *elaborator) {
         }
     }
 }
+
+/* ---- their names ------------------------------------------------------------------------------------------------- */
+
+static bool is_source(const tc_value *value) {
+    return !value->broken && value->secret != NULL && value->secret->made_of == NULL;
+}
+
+static bool is_private_source(const tc_local *local) {
+    bool found = is_source(&local->column);
+    for (size_t part = 0; part < TC_PARTS; part++)
+        found = found || (local->progress[part] == TC_DONE && is_source(&local->value[part]));
+    return local->statement->kind != TC_STATEMENT_STATE && local->statement->is_private && found;
+}
+
+void tc_name_private_data(tc_elaborator *elaborator) {
+    tc_model *model = elaborator->model;
+    for (size_t b = 0; b < model->family_count; b++) {
+        const tc_agents_block *block = &elaborator->blocks[b];
+        const tc_definition *data = block->broken ? NULL : block->data;
+        tc_family *family = &model->families[b];
+        for (size_t c = 0; data != NULL && c < data->table->column_count; c++) {
+            if (data->secrets[c] != NULL && is_known(block, c))
+                TC_PUSH(elaborator->arena, family->private_names, family->private_count, data->columns[c]->text);
+        }
+        for (size_t i = 0; i < block->local_count; i++) {
+            if (is_private_source(&block->locals[i]))
+                TC_PUSH(elaborator->arena, family->private_names, family->private_count, block->locals[i].name->text);
+        }
+    }
+    for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next) {
+        if (d->kind == TC_DEFINES_PARAM && d->statement->is_private && is_source(&d->value))
+            TC_PUSH(elaborator->arena, model->outside_names, model->outside_count, d->name->text);
+    }
+}

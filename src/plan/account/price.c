@@ -51,6 +51,8 @@ static double paid_by_all(const tc_plan *plan) {
 double tc_hidden_share(const tc_plan *plan) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return NAN;
+    if (plan->adjacency == TC_ADJACENCY_DATA)
+        return fmin(tc_lasting_share(plan), 1);
     double at_one = judged_at(plan, paid_by_all(plan));
     if (plan->message_price <= at_one)
         return INFINITY;
