@@ -146,8 +146,8 @@ def py_progress(callbacks: Any, what: Any, fraction: float) -> int:
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*[a-z0-9])(?:[ =]([a-z]+:[0-9.]+|[0-9.]+(?:e-?[0-9]+)?(?!,?[0-9a-z])|none|laplace|gaussian|auto|published|tacit|hold))?(?![a-z])")
 
 
-def in_python(text: str) -> str:
-    """The words of the command as Python has them.
+def in_python(text: str, in_model: bool = False) -> str:
+    """The words of the command as Python has them. in_model: the problem was made of objects.
 
     >>> in_python("give --epsilon and --adjacency, or --mechanism none; tacit check says where")
     "give epsilon= and adjacency=, or mechanism='none'; check() says where"
@@ -163,14 +163,37 @@ def in_python(text: str) -> str:
         value = found[2] or ""
         return found[1].replace("-", "_") + "=" + (value if value == "" or value[0].isdigit() else repr(value))
 
-    return re.sub(r"\btacit (check|solve|plan|bound|audit)\b", r"\1()", _OPTION.sub(keyword, text))
+    def quoted(found: re.Match[str]) -> str:
+        arguments = re.findall(r"\b\w+=\S+", found[2])
+        return f"{found[1]}({', '.join(arguments)})"
+
+    text = _OPTION.sub(keyword, text)
+    text = re.sub(r"`tacit (check|solve|plan|run|sweep|advise|bound|audit)\b([^`]*)`", quoted, text)
+    text = re.sub(r"\btacit (check|solve|plan|run|sweep|advise|bound|audit)\b", r"\1()", text)
+    for written, called in _OF_MODELS if in_model else ():
+        text = re.sub(written, called, text)
+    return text
 
 
-def message_of(text: Any, status: int) -> str:
+# What a file or a text would be told to write, and what a model calls.
+_OF_MODELS = (
+    (r"add (?:it|'[^']*') to the (?:file|privacy block|schedule(?: in the file)?), or (?=\w+=)", "pass "),
+    (r"for example '[^']*' in the privacy block, or (?=\w+=)", "for example "),
+    (r"(?:add|write) 'dual radius R'(?: to the file)?", "call dual_radius(R)"),
+    (r"'gap' and 'slater' to every agent", "gap() and slater() of every agent"),
+    (r"leave 'slater' and 'gap' out", "leave slater() and gap() out"),
+    (r"add 'slater'", "call slater()"),
+    (r"the file has no privacy block, and no options say what to promise: give", "nothing says what to promise: pass"),
+    (r"to the privacy block, or", "to privacy(), or"),
+    (r"'slater ([^']*)'", r"slater() \1"),
+)
+
+
+def message_of(text: Any, status: int, in_model: bool = False) -> str:
     """A message of the library; where it has none, what the status means."""
     if text == ffi.NULL:
         return str(ffi.string(lib.tacit_status_text(status)).decode())
-    return in_python(ffi.string(text).decode(errors="replace"))
+    return in_python(ffi.string(text).decode(errors="replace"), in_model)
 
 
 _BUSY = (
@@ -179,7 +202,7 @@ _BUSY = (
 )
 
 
-def raise_status(status: int, text: Any) -> None:
+def raise_status(status: int, text: Any, in_model: bool = False) -> None:
     """Raises the exception of a status; returns where it is OK."""
     if status == Status.OK:
         return
@@ -187,7 +210,7 @@ def raise_status(status: int, text: Any) -> None:
         raise error_of(status, _BUSY)
     if status == Status.NO_MEMORY:
         raise MemoryError(message_of(text, status).rstrip("\n"))
-    raise error_of(status, message_of(text, status))
+    raise error_of(status, message_of(text, status, in_model))
 
 
 def new_load() -> Any:
@@ -198,7 +221,8 @@ def new_load() -> Any:
 class Call:
     """A call and what it made. The library's result lives as long as this object and whatever was taken from it."""
 
-    def __init__(self, load: Any) -> None:
+    def __init__(self, load: Any, in_model: bool = False) -> None:
+        self.in_model = in_model
         self.handle = ffi.gc(ffi.new("py_call *"), lib.py_call_free)
         lib.py_call_begin(self.handle, load)
 
@@ -255,7 +279,11 @@ class Call:
     def warnings(self) -> list[str]:
         """What the library warns of: on standard error, and in the texts of the command."""
         said = lib.tacit_result_warnings(self.result), lib.tacit_result_remarks(self.result)
-        return [in_python(line) for text in said for line in ffi.string(text).decode().splitlines()]
+        return [self.words(line) for text in said for line in ffi.string(text).decode().splitlines()]
+
+    def words(self, text: str) -> str:
+        """What the library says, for who wrote the problem."""
+        return in_python(text, self.in_model)
 
     def text(self, which: int) -> str:
         """A text that the result makes when it is first asked for."""
@@ -280,9 +308,11 @@ def member_names(problem: Any, family: Any) -> list[str]:
     return names
 
 
-def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, make: Callable[[Call], Made]) -> Made:
+def perform(
+    load: Any, function: Any, arguments: tuple[Any, ...], work: Work, make: Callable[[Call], Made], in_model: bool = False
+) -> Made:
     """A call of the library, and the result that ``make`` builds from it."""
-    call = Call(load)
+    call = Call(load, in_model)
     if load != ffi.NULL:
         _ = call.problem  # raises where it was closed
     call.options(work)
@@ -291,7 +321,7 @@ def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, ma
         raise interrupted(make(call) if status == Status.OK else None)
     if status == Status.INTERRUPTED:
         raise interrupted()
-    raise_status(status, call.handle.message)
+    raise_status(status, call.handle.message, in_model)
     result = make(call)
     try:
         warn(call.warnings())

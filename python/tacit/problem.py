@@ -82,6 +82,8 @@ class Problem:
     One problem is for one thread at a time: a second one gets BusyError. Different problems are independent.
     """
 
+    _in_model = False  # whether objects describe it, which messages then name
+
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -217,7 +219,7 @@ class Problem:
     # ---- what can be done with it ----
 
     def _perform(self, function: Any, kind: type[Made], arguments: tuple[Any, ...], work: Work) -> Made:
-        return perform(self._load, function, arguments, work, functools.partial(kind, self))
+        return perform(self._load, function, arguments, work, functools.partial(kind, self), self._in_model)
 
     @takes_work
     def check(self, *, method: str | None = None, **work: Unpack[Work]) -> Check:

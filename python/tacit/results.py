@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._binding import ffi, lib
-from .call import Call, Work, in_python, perform, raise_status
+from .call import Call, Work, perform, raise_status
 from .data import text_of
 from .errors import Error, Status
 from .facts import Facts, did_you_mean, need
@@ -104,7 +104,11 @@ def filled(call: Call, type_name: str, function: Any, *numbers: int) -> Any:
 def read(call: Call, type_name: str, function: Any, *numbers: int) -> Facts:
     """A struct of facts as a record: its texts and numbers, not its arrays."""
     struct = filled(call, type_name, function, *numbers)
-    return Facts({name: _value(struct, name, kind) for name, kind in _fields(type_name)})
+    facts = Facts({name: _value(struct, name, kind) for name, kind in _fields(type_name)})
+    for name in ("problem", "recommendation"):
+        if facts.get(name):
+            facts[name] = call.words(facts[name])
+    return facts
 
 
 class States(Mapping[str, Array]):
@@ -183,7 +187,7 @@ class Result:
     def reason(self) -> str | None:
         """Why it does not hold, in a sentence. None where it does."""
         reason = text_or_none(lib.tacit_result_reason(self._call.result))
-        return None if reason is None else in_python(reason)
+        return None if reason is None else self._call.words(reason)
 
     @property
     def interrupted(self) -> bool:

@@ -91,7 +91,8 @@ class OneRun:
     @property
     def reason(self) -> str | None:
         """Why it is not done; None where it is."""
-        return text_or_none(self._facts.reason)
+        reason = text_or_none(self._facts.reason)
+        return None if reason is None else self._call.words(reason)
 
     @property
     def rounds(self) -> int:

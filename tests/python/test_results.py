@@ -3,12 +3,14 @@
 import inspect
 import json
 import math
+import re
 import warnings
 
 import numpy as np
 import pytest
 
 import tacit
+from tacit import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::tacit.TacitWarning")
 
@@ -350,6 +352,45 @@ def test_messages_have_the_words_of_python():
     with pytest.raises(tacit.UsageError) as caught:
         tacit.Problem(text=text).plan()
     assert "--" not in str(caught.value) and "epsilon=" in str(caught.value)
+
+
+def said_by(call):
+    """All that a call says in words: its error, or its warnings, reason and facts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tacit.TacitWarning)
+        try:
+            result = call()
+        except tacit.Error as error:
+            return str(error)
+        texts = [*result.warnings, result.reason, getattr(result, "impossible", None)]
+        return "\n".join(text for text in texts if text)
+
+
+def test_a_model_is_told_what_to_call_and_a_text_what_to_write():
+    def model(objective):
+        m = tacit.Model()
+        a = m.agent("a")
+        x = a.state("x", lower=0, upper=2)
+        a.minimize(objective(x))
+        m.constraint("c", x <= 1)
+        return m
+
+    for objective in (lambda x: (x - 2) ** 2, lambda x: -(x**2)):
+        m = model(objective)
+        text = tacit.Problem(text=str(m))
+        wishes = {"rounds": 100, "epsilon": 1, "adjacency": "one:1"}
+        for name, options in (
+            ("run", {}), ("run", wishes), ("plan", wishes), ("plan", {**wishes, "mechanism": "gaussian"}), ("bound", {}),
+            ("run", {**wishes, "delta": 1e-6, "feasible": "always"}), ("solve", {}), ("sweep", {"rounds": 10}),
+        ):  # fmt: skip
+            said = said_by(lambda: getattr(m, name)(**options))
+            assert not re.search(r"'(dual radius|slater|gap|delta|rounds|schedule|privacy)\b|to the file|tacit [a-z]+\b FILE|`|--", said), said
+            assert "in the file" not in said and "check() problem" not in said and "tacit run" not in said
+            written = said_by(lambda: getattr(text, name)(**options))
+            assert ("dual_radius(R)" in said) == ("'dual radius R'" in written)
+            assert ("dual_radius(R)" not in written) and "check() problem" not in written
+    assert "pass rounds=1000" in said_by(lambda: model(lambda x: x**2).run())
+    assert call.in_python("`tacit check a b.tacit --method published` says where") == "check(method='published') says where"
 
 
 def test_a_run_that_was_refused_warns(homes_text, homes_data, tmp_path):

@@ -363,6 +363,7 @@ class Model(Settings):
             printed = self._print()
             with self._python_places():
                 self._problem = self._version, Problem(text=printed.text, data=printed.given)
+                self._problem[1]._in_model = True
         return self._problem[1]
 
     def __reduce__(self) -> Any:
