@@ -325,7 +325,12 @@ typedef struct tacit_doubt {
     double range;       /* how far the constraint can move at all over the public boxes */
     double room;        /* the most that any point leaves below the limit; NAN of an equality */
     int is_exact;       /* affine: the doubt is the same everywhere */
-    int is_useless;     /* the doubt exceeds the range or the room */
+    int is_useless;     /* the doubt, with what is missing, exceeds the range or the room */
+    /* Too few rounds: noise shortens the steps, so the run has not settled, and what is missing makes the error more
+     * than twice the doubt. */
+    int is_unreached;
+    double missing;       /* how far the result is over its limit on the average; NAN: not known */
+    double rounds_needed; /* with so many the error is at most twice this doubt; infinite: more than were looked at */
 } tacit_doubt;
 /* Of plan, and of advise for the promise of file and options. constraint: from 0. */
 TACIT_API tacit_status tacit_result_doubt(const tacit_result *result, size_t constraint, tacit_doubt *facts);
@@ -364,6 +369,10 @@ typedef struct tacit_advice {
     size_t points;        /* of tacit_result_advice_point */
     const char *norm;     /* of the recommendation, as in tacit_plan_facts */
     double hidden_every_round;
+    /* Of the recommendation: how far the worst constraint is over its limit on the average, since the run has not
+     * settled (NAN: not known), and the rounds with which it has. */
+    double missing, rounds_needed;
+    int is_unreached;
 } tacit_advice;
 TACIT_API tacit_status tacit_result_advice(const tacit_result *advise, tacit_advice *facts);
 
@@ -375,6 +384,8 @@ typedef struct tacit_advice_point { /* a cell of the table */
     double limit, doubt;
     int reaches, is_useless;
     const char *norm; /* as in tacit_plan_facts: points of different norms are different promises */
+    double missing;   /* as in tacit_doubt */
+    int is_unreached;
 } tacit_advice_point;
 TACIT_API tacit_status tacit_result_advice_point(const tacit_result *advise, size_t point, tacit_advice_point *facts);
 

@@ -389,7 +389,8 @@ class Plan(Result):
     @functools.cached_property
     def constraints(self) -> list[Facts]:
         """How accurate a run will be, by constraint: name, limit, doubt (one standard deviation of what averaged noise
-        leaves, in the constraint's units), most_doubt, local_doubt, range, room, is_useless. NaN where nothing is known.
+        leaves, in the constraint's units), most_doubt, local_doubt, range, room, is_useless; is_unreached (too few rounds
+        to settle), missing (how far over the limit on the average), rounds_needed. NaN where nothing is known.
         """
         if self.impossible is not None:
             return []
@@ -423,7 +424,7 @@ class Advice(Result):
     @functools.cached_property
     def facts(self) -> Facts:
         """reaches, recommendation, mechanism, adjacency, norm, hidden_every_round, epsilon, delta, doubt, constraint, rounds, enough_rounds,
-        agents_needed.
+        agents_needed; is_unreached, missing and rounds_needed as in ``Plan.constraints``.
         """
         return read(self._call, "tacit_advice", lib.tacit_result_advice)
 
@@ -447,7 +448,8 @@ class Advice(Result):
 
     @functools.cached_property
     def table(self) -> list[Facts]:
-        """The doubt in the worst constraint by adjacency, norm, mechanism and epsilon: limit, doubt, reaches, is_useless.
+        """The doubt in the worst constraint by adjacency, norm, mechanism and epsilon: limit, doubt, missing, reaches,
+        is_useless, is_unreached.
 
         Rows of different norms are different promises.
         """
@@ -456,7 +458,7 @@ class Advice(Result):
 
     def frame(self) -> Any:
         """The table as a DataFrame."""
-        columns = ["adjacency", "mechanism", "epsilon", "constraint", "limit", "doubt", "reaches", "is_useless", "norm"]
+        columns = ["adjacency", "mechanism", "epsilon", "constraint", "limit", "doubt", "reaches", "is_useless", "norm", "missing"]
         return need("pandas", "frame()").DataFrame(self.table, columns=columns)
 
     def plot(self, ax: Any = None) -> Any:

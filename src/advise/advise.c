@@ -14,6 +14,7 @@
 /* Laplace noise, which has no delta, is preferred if it needs no more than this times the epsilon. */
 #define LITTLE 1.1
 #define AFTER 1.002 /* once more, where rounding to lattices has made the noise a little larger than predicted */
+#define FAR 1e6     /* no price above this is looked at */
 #define MOST_ROUNDS (0x1p48 - 1)
 #define ROUNDS_APART 16.0 /* rounds of a second plan, which shows what more rounds do */
 
@@ -75,17 +76,33 @@ double tc_doubt_at(const tc_advice *advice, const tc_way *way, size_t row, doubl
     return way->accuracy->rows[row].doubt * price_of(advice, way, advice->reference) / price_of(advice, way, epsilon);
 }
 
+double tc_missing_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon) {
+    double times = price_of(advice, way, advice->reference) / price_of(advice, way, epsilon);
+    if (way->settling == NULL || isnan(way->accuracy->rows[row].missing))
+        return NAN;
+    return tc_settling_missing(way->settling, row, times * times, advice->rounds.now);
+}
+
+static double error_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon) {
+    tc_row_accuracy there = {.doubt = tc_doubt_at(advice, way, row, epsilon),
+                             .missing = tc_missing_at(advice, way, row, epsilon)};
+    return tc_error_of(&there);
+}
+
 double tc_tolerable(const tc_advice_wish *wish, const tc_row_accuracy *row) {
     return wish->is_share ? wish->tolerance * tc_accuracy_whole(row) : wish->tolerance;
 }
 
 tc_advised_cell tc_advised_at(const tc_advice *advice, const tc_way *way, double epsilon) {
     const tc_row_accuracy *row = &way->accuracy->rows[way->worst];
-    double doubt = tc_doubt_at(advice, way, way->worst, epsilon);
+    tc_row_accuracy there = {.doubt = tc_doubt_at(advice, way, way->worst, epsilon),
+                             .missing = tc_missing_at(advice, way, way->worst, epsilon)};
     return (tc_advised_cell){.row = row,
-                             .doubt = doubt,
-                             .is_tolerable = doubt <= tc_tolerable(&advice->wish, row),
-                             .is_useless = tc_drowns(row, doubt)};
+                             .doubt = there.doubt,
+                             .missing = there.missing,
+                             .is_tolerable = tc_error_of(&there) <= tc_tolerable(&advice->wish, row),
+                             .is_useless = tc_drowns(row, tc_error_of(&there)),
+                             .is_unreached = tc_is_missed(there.doubt, there.missing)};
 }
 
 /* How many times the tolerable doubt, in the row where that is most. */
@@ -93,13 +110,47 @@ static double worst_times(const adviser *a, const tc_accuracy *accuracy, bool at
     double most = 0;
     for (size_t j = 0; j < accuracy->count; j++) {
         const tc_row_accuracy *row = &accuracy->rows[j];
-        double times = (at_home ? row->local_doubt : row->doubt) / tc_tolerable(&a->advice->wish, row);
+        double times = (at_home ? row->local_doubt : tc_error_of(row)) / tc_tolerable(&a->advice->wish, row);
         if (!a->counts[j] || times <= most)
             continue;
         most = isnan(times) ? (double)INFINITY : times;
         *worst = j;
     }
     return most;
+}
+
+/* With what is missing. NULL: no facts can be had, and nothing is known of it. */
+static const tc_settling *settle(adviser *a, const tc_plan *plan, tc_accuracy *accuracy) {
+    const char *why = NULL;
+    const tc_tacit_facts *facts =
+        tc_tacit_facts_make(a->arena, plan, a->model, a->derivatives, a->advice->wish.dual_radius,
+                            (tc_margin_wish){.kind = TC_MARGIN_NONE, .amount = NAN, .probability = NAN}, &why);
+    if (facts == NULL)
+        return NULL;
+    const tc_settling *made = tc_settling_new(a->arena, plan, a->model, a->derivatives, facts);
+    tc_settling_judge(made, accuracy);
+    return made;
+}
+
+/* The least epsilon at which the error in the worst row is tolerable: what is missing falls in no fixed proportion. */
+static double least_epsilon(const adviser *a, const tc_way *way, double price) {
+    enum { HALVINGS = 6 };
+    const tc_advice *advice = a->advice;
+    double tolerable = tc_tolerable(&advice->wish, &way->accuracy->rows[way->worst]), low = price, high = price;
+    while (high < FAR && !(error_at(advice, way, way->worst, epsilon_of(advice, way, high)) <= tolerable)) {
+        low = high;
+        high *= 2;
+    }
+    if (high >= FAR)
+        return INFINITY;
+    for (int i = 0; low < high && i < HALVINGS; i++) {
+        double middle = sqrt(low * high);
+        if (error_at(advice, way, way->worst, epsilon_of(advice, way, middle)) <= tolerable)
+            high = middle;
+        else
+            low = middle;
+    }
+    return epsilon_of(advice, way, high);
 }
 
 static void look_at(adviser *a, tc_way *way) {
@@ -111,10 +162,15 @@ static void look_at(adviser *a, tc_way *way) {
     way->needed = way->at_home = INFINITY;
     if (way->problem != NULL)
         return;
-    way->accuracy = tc_accuracy_make(a->arena, way->plan, a->derivatives, NULL);
+    tc_accuracy *accuracy = tc_accuracy_make(a->arena, way->plan, a->derivatives, NULL);
+    way->accuracy = accuracy;
+    way->settling = settle(a, way->plan, accuracy);
     double price = price_of(advice, way, advice->reference);
     way->times = worst_times(a, way->accuracy, false, &way->worst);
-    way->needed = epsilon_of(advice, way, price * way->times);
+    const tc_row_accuracy *worst = &way->accuracy->rows[way->worst];
+    way->needed = isnan(worst->missing)
+                      ? epsilon_of(advice, way, price * way->times)
+                      : least_epsilon(a, way, price * worst->doubt / tc_tolerable(&advice->wish, worst));
     if (!advice->wish.plan.certain) /* at home nobody has a last round */
         way->at_home = epsilon_of(advice, way, price * worst_times(a, way->accuracy, true, &elsewhere));
 }
@@ -228,16 +284,17 @@ static double rounded_up(double epsilon) {
     return strtod(text, NULL);
 }
 
-/* Plans with the epsilon that is about to be recommended. Returns how many times the tolerable doubt it leaves. */
+/* Plans with the epsilon that is about to be recommended. Returns how many times the tolerable error it leaves. */
 static double times_at(adviser *a, double epsilon) {
     tc_advice *advice = a->advice;
     size_t worst = advice->best->worst;
     advice->plan = plan_of(a, advice->best, epsilon, advice->rounds.now);
     if (advice->plan->problem != NULL)
         return INFINITY;
-    const tc_accuracy *accuracy = tc_accuracy_make(a->arena, advice->plan, a->derivatives, NULL);
+    tc_accuracy *accuracy = tc_accuracy_make(a->arena, advice->plan, a->derivatives, NULL);
+    (void)settle(a, advice->plan, accuracy);
     double times = worst_times(a, accuracy, false, &worst);
-    advice->doubt = accuracy->rows[worst].doubt;
+    advice->told = accuracy->rows[worst];
     advice->name_only = tc_name_only_reason(a->arena, advice->plan);
     return times;
 }
@@ -257,13 +314,13 @@ enum { MOST_TRIES = 12 };
 static void recommend(adviser *a) {
     tc_advice *advice = a->advice;
     double most = most_epsilon(advice), epsilon = come_closer(a, advice->best->needed);
-    advice->epsilon = advice->doubt = NAN;
+    advice->epsilon = advice->told.doubt = NAN;
     advice->name_only = NULL;
     if (!(epsilon > 0 && epsilon <= most))
         return;
     epsilon = fmin(most, rounded_up(epsilon));
     double times = times_at(a, epsilon);
-    for (int i = 0; !(times <= 1) && i < (advice->wish.plan.certain ? MOST_TRIES : 1); i++) {
+    for (int i = 0; !(times <= 1) && i < MOST_TRIES; i++) {
         epsilon = fmin(most, rounded_up(epsilon * AFTER));
         times = times_at(a, epsilon);
     }
@@ -303,6 +360,9 @@ static void look_at_rounds(adviser *a) {
         rounds->needed = ceil(rounds->now * pow(way->times, -1 / rounds->power));
     double own = TC_OWN_ERROR * tc_box_length(a->model, NULL);
     double enough = pow(own * pow(rounds->now, rounds->power) / noise, 1 / (1 + rounds->power));
+    const tc_row_accuracy *worst = &way->accuracy->rows[way->worst];
+    if (worst->is_unreached) /* noise shortens the steps */
+        enough = fmax(enough, worst->rounds_needed);
     rounds->enough = enough > TC_FEW_ROUNDS && isfinite(enough) ? rounded_up(enough) : TC_FEW_ROUNDS;
 }
 

@@ -6,14 +6,15 @@
 #ifndef TC_ADVISE_ADVISE_H
 #define TC_ADVISE_ADVISE_H
 
+#include "engine/tacit/settling.h"
 #include "plan/account/account.h"
-#include "plan/accuracy.h"
 
 typedef struct tc_advice_wish {
     tc_plan_options plan; /* unit and rounds are needed, from here or from the file */
     double tolerance;     /* a doubt, or with is_share a part of each limit */
     bool is_share;
     const char *constraint; /* "feeder", "feeder[3]": the rows that count; NULL: all */
+    double dual_radius;     /* public; see tc_tacit_facts_make */
 } tc_advice_wish;
 
 typedef struct tc_way {
@@ -25,7 +26,8 @@ typedef struct tc_way {
     const tc_plan *plan;       /* at the reference epsilon */
     const char *problem;       /* why there is none; NULL */
     const tc_accuracy *accuracy;
-    double times;   /* at the reference epsilon: the doubt is so many times the tolerable one, in the worst row */
+    const tc_settling *settling; /* NULL: nothing is known of it */
+    double times;   /* at the reference epsilon: the error is so many times the tolerable one, in the worst row */
     size_t worst;   /* that row */
     double needed;  /* the epsilon at which it is tolerable, or 0.001 where less would do */
     double at_home; /* the same in the local model, where agents add the noise themselves; INFINITY: not known */
@@ -59,7 +61,7 @@ typedef struct tc_advice {
     const tc_way *instead_of; /* the asked one, where `agent` costs as much and is recommended; NULL elsewhere */
     bool reaches;             /* best, at `epsilon`, leaves a tolerable doubt and keeps more than the name of privacy */
     double epsilon;           /* what is recommended; NAN where nothing is */
-    double doubt;             /* in the worst row, then */
+    tc_row_accuracy told;     /* in the worst row, then */
     const tc_plan *plan;      /* at that epsilon, or the last one that was tried; NULL: none was */
     /* With a last round: how far results are moved towards the Slater point, as `tacit plan` predicts it of this plan.
      * NAN where nobody has set them. */
@@ -83,17 +85,18 @@ tc_advice *tc_advise(tc_arena *arena, tc_model *model, const tc_derivatives *der
 /* Whether a promise with this noise has a delta: Gaussian noise, and bounds of a last round's noise. */
 bool tc_has_delta(const tc_advice *advice, tc_mechanism mechanism);
 
-/* The doubt in a row of a way at an epsilon. */
+/* The doubt in a row of a way at an epsilon, and what is missing then. */
 double tc_doubt_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon);
+double tc_missing_at(const tc_advice *advice, const tc_way *way, size_t row, double epsilon);
 /* A cell of the table: the worst row of a way at an epsilon. */
 typedef struct tc_advised_cell {
     const tc_row_accuracy *row;
-    double doubt;
-    bool is_tolerable, is_useless;
+    double doubt, missing;
+    bool is_tolerable, is_useless, is_unreached;
 } tc_advised_cell;
 tc_advised_cell tc_advised_at(const tc_advice *advice, const tc_way *way, double epsilon);
 
-/* The largest doubt that is tolerable in a row. */
+/* The largest error (tc_error_of) that is tolerable in a row. */
 double tc_tolerable(const tc_advice_wish *wish, const tc_row_accuracy *row);
 
 /* ---- sentences.c ---- */

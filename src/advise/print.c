@@ -16,6 +16,8 @@ static void point_json(const tc_advice *advice, const tc_way *way, double epsilo
     tc_json_string(json, "constraint", cell.row->name);
     tc_json_number(json, "limit", cell.row->limit);
     tc_json_number(json, "doubt", cell.doubt);
+    tc_json_number(json, "missing", cell.missing);
+    tc_json_bool(json, "reached", !cell.is_unreached);
     tc_json_bool(json, "reaches", cell.is_tolerable);
     tc_json_bool(json, "useless", cell.is_useless);
     tc_json_close_object(json);
@@ -53,8 +55,11 @@ static void recommended_json(const tc_advice *advice, const char *key, tc_json *
     tc_json_number(json, "epsilon", advice->epsilon);
     tc_json_number(json, "delta", tc_has_delta(advice, best->mechanism) ? advice->delta : 0);
     tc_json_number(json, "rounds", advice->rounds.now);
-    tc_json_string(json, "constraint", best->accuracy->rows[best->worst].name);
-    tc_json_number(json, "doubt", advice->doubt);
+    tc_json_string(json, "constraint", advice->told.name);
+    tc_json_number(json, "doubt", advice->told.doubt);
+    tc_json_number(json, "missing", advice->told.missing);
+    tc_json_number(json, "rounds_needed", advice->told.rounds_needed);
+    tc_json_bool(json, "reached", !advice->told.is_unreached);
     if (advice->wish.plan.certain) {
         tc_json_number(json, "last_share", advice->plan->last->share);
         tc_json_number(json, "most_move", advice->most_move);
@@ -131,6 +136,7 @@ static void put_cell(const tc_advice *advice, const tc_way *way, double epsilon,
     tc_buffer_printf(out, "%s%10s%s%s", colour, tc_digits(out->arena, cell.doubt, 3),
                      cell.is_useless     ? "!"
                      : cell.is_tolerable ? "*"
+                     : cell.is_unreached ? "~"
                                          : " ",
                      colour[0] == '\0' ? "" : PLAIN);
 }
@@ -160,7 +166,9 @@ static void put_table(const tc_advice *advice, tc_buffer *out, bool has_colours)
             put_cell(advice, way, tc_table_epsilons[e], out, has_colours);
         tc_buffer_puts(out, "\n");
     }
-    put_paragraph(out, 2, "* is tolerable; ! is useless: more than all that the constraint can be");
+    put_paragraph(out, 2,
+                  "* is tolerable; ! is useless: more than all that the constraint can be; ~ is not reached in so many "
+                  "rounds, and more is missing");
 }
 
 /* Bars on a logarithmic scale; the column of the tolerable doubt is marked. */

@@ -56,6 +56,17 @@ static const char *what_would(tc_arena *arena, const tc_advice *advice) {
     return list.length == 0 ? NULL : tc_buffer_text(&list);
 }
 
+/* "38.7 of 800 (4.8 %), and 83 of 800 (10 %) more are missing after 500 rounds," */
+static const char *left_text(tc_arena *arena, const tc_advice *advice, const tc_way *way, double epsilon) {
+    double doubt = tc_doubt_at(advice, way, way->worst, epsilon),
+           missing = tc_missing_at(advice, way, way->worst, epsilon);
+    const char *text = tc_doubt_text(arena, doubt, row_of(way));
+    if (!tc_is_missed(doubt, missing))
+        return text;
+    return tc_arena_format(arena, "%s, and about %s more is missing after %s rounds,", text,
+                           tc_doubt_text(arena, missing, row_of(way)), tc_digits(arena, advice->rounds.now, 6));
+}
+
 static const char *nothing_does(tc_arena *arena, const tc_advice *advice) {
     const tc_way *best = advice->best;
     const char *would = what_would(arena, advice);
@@ -65,9 +76,7 @@ static const char *nothing_does(tc_arena *arena, const tc_advice *advice) {
             ? tc_arena_format(arena, "%s would, and promise next to nothing: %s",
                               price_text(arena, advice, best, advice->epsilon), advice->name_only)
             : tc_arena_format(arena, "at epsilon %s the best, %s noise, leaves %s in %s", tc_digits(arena, most, 3),
-                              law(best->mechanism),
-                              tc_doubt_text(arena, tc_doubt_at(advice, best, best->worst, most), row_of(best)),
-                              row_of(best)->name);
+                              law(best->mechanism), left_text(arena, advice, best, most), row_of(best)->name);
     return tc_arena_format(arena, "No epsilon up to %s that hides %s leaves a doubt of %s: %s%s%s%s.",
                            tc_digits(arena, most, 3), best->promised.text, tc_tolerance_text(arena, &advice->wish), why,
                            would == NULL ? "" : "; ", would == NULL ? "" : would, would == NULL ? "" : " would do");
@@ -90,20 +99,24 @@ static const char *recommend_one(tc_arena *arena, const tc_advice *advice) {
     if (!advice->reaches)
         return nothing_does(arena, advice);
     bool fewer_do = advice->rounds.power >= 0 && advice->rounds.enough < advice->rounds.now;
-    return tc_arena_format(arena,
-                           "Take %s noise with %s to hide %s: after %s rounds it leaves a doubt of %s in %s, the worst "
-                           "constraint%s%s%s%s.%s",
-                           law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->promised.text,
-                           tc_digits(arena, advice->rounds.now, 6), tc_doubt_text(arena, advice->doubt, row_of(best)),
-                           row_of(best)->name, fewer_do ? "; about " : "",
-                           fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "",
-                           fewer_do ? " rounds would be enough" : "", move_text(arena, advice),
-                           advice->instead_of == NULL
-                               ? ""
-                               : tc_arena_format(arena,
-                                                 " To hide %s costs as much and promises less: here it counts as all "
-                                                 "that the public box allows.",
-                                                 advice->instead_of->promised.text));
+    const char *unreached = tc_unreached_text(arena, &advice->told);
+    return tc_arena_format(
+        arena,
+        "Take %s noise with %s to hide %s: after %s rounds%s it leaves a doubt of %s in %s, the worst "
+        "constraint%s%s%s%s%s%s.%s",
+        law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->promised.text,
+        tc_digits(arena, advice->rounds.now, 6),
+        unreached == NULL && !isnan(advice->told.missing) ? ", which are enough to settle," : "",
+        tc_doubt_text(arena, advice->told.doubt, &advice->told), advice->told.name, unreached == NULL ? "" : ", ",
+        unreached == NULL ? "" : unreached, fewer_do ? "; about " : "",
+        fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "", fewer_do ? " rounds would be enough" : "",
+        move_text(arena, advice),
+        advice->instead_of == NULL
+            ? ""
+            : tc_arena_format(arena,
+                              " To hide %s costs as much and promises less: here it counts as all "
+                              "that the public box allows.",
+                              advice->instead_of->promised.text));
 }
 
 const char *tc_recommend(tc_arena *arena, const tc_advice *advice) {

@@ -125,6 +125,7 @@ static tc_status make_advice(tc_api_call *call) {
         status = tc_analyse_public(work, model, derivatives, &analysis);
     if (status != TC_OK)
         return status;
+    wish.dual_radius = tc_public_radius(model, analysis);
     tc_advice *advice = tc_advise(work->arena, model, derivatives, analysis, &wish, work->monitor);
     if (tc_interrupted(work->monitor))
         return TC_INTERRUPTED;
@@ -176,7 +177,9 @@ tacit_status tacit_result_advice(const tacit_result *result, tacit_advice *facts
                         .delta = NAN,
                         .doubt = NAN,
                         .agents_needed = NAN,
-                        .hidden_every_round = NAN};
+                        .hidden_every_round = NAN,
+                        .missing = NAN,
+                        .rounds_needed = NAN};
     if (advice->problem == NULL) {
         const tc_way *best = advice->best;
         all.reaches = advice->reaches;
@@ -194,7 +197,10 @@ tacit_status tacit_result_advice(const tacit_result *result, tacit_advice *facts
         all.hidden_every_round = advice->best->promised.every_round;
         all.epsilon = advice->epsilon;
         all.delta = tc_has_delta(advice, advice->best->mechanism) ? advice->delta : 0;
-        all.doubt = advice->doubt;
+        all.doubt = advice->told.doubt;
+        all.missing = advice->told.missing;
+        all.rounds_needed = advice->told.rounds_needed;
+        all.is_unreached = advice->told.is_unreached;
     }
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
@@ -220,7 +226,9 @@ tacit_status tacit_result_advice_point(const tacit_result *result, size_t point,
                                         .limit = cell.row->limit,
                                         .doubt = cell.doubt,
                                         .reaches = cell.is_tolerable,
-                                        .is_useless = cell.is_useless};
+                                        .is_useless = cell.is_useless,
+                                        .missing = cell.missing,
+                                        .is_unreached = cell.is_unreached};
         return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
     }
     return TACIT_BAD_USAGE;

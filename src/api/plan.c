@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/sized.h"
 #include "base/text.h"
+#include "engine/tacit/settling.h"
 
 /* ---- JSON and text ---- */
 
@@ -253,6 +254,7 @@ static tc_status make_plan(tc_api_call *call) {
     tc_budgets *budgets = TC_NEW(work->arena, tc_budgets, 1);
     tc_ledger *ledger = NULL;
     const tc_analysis *analysis;
+    tc_accuracy *accuracy = NULL;
     tc_status status =
         call->wishes.ledger == NULL ? TC_OK : tc_ledger_read(work->arena, call->wishes.ledger, work->messages, &ledger);
     if (status != TC_OK)
@@ -274,8 +276,11 @@ static tc_status make_plan(tc_api_call *call) {
     if (p->plan->problem != NULL && p->plan->refusal_is_usage)
         return tc_work_refuse(work, p->plan->problem);
     if (p->plan->problem == NULL)
-        p->accuracy = tc_accuracy_make(work->arena, p->plan, p->derivatives, work->monitor);
+        accuracy = tc_accuracy_make(work->arena, p->plan, p->derivatives, work->monitor);
+    p->accuracy = accuracy;
     status = find_method(call, model, analysis, p);
+    if (status == TC_OK && p->method != NULL)
+        tc_settling_judge(tc_settling_new(work->arena, p->plan, model, p->derivatives, p->method), accuracy);
     if (status == TC_OK)
         status = warn_and_judge(call, model, analysis, p);
     if (status != TC_OK)
@@ -368,7 +373,10 @@ tacit_status tacit_result_doubt(const tacit_result *result, size_t constraint, t
                              .range = from->range,
                              .room = from->room,
                              .is_exact = from->is_exact,
-                             .is_useless = from->is_useless};
+                             .is_useless = from->is_useless,
+                             .is_unreached = from->is_unreached,
+                             .missing = from->missing,
+                             .rounds_needed = from->rounds_needed};
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 

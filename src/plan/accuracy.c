@@ -112,6 +112,12 @@ static const char *why_unknown(const tc_plan *plan) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
+bool tc_is_missed(double doubt, double missing) { return hypot(doubt, missing) > 2 * doubt; }
+
+double tc_error_of(const tc_row_accuracy *row) {
+    return tc_is_missed(row->doubt, row->missing) ? hypot(row->doubt, row->missing) : row->doubt;
+}
+
 bool tc_drowns(const tc_row_accuracy *row, double doubt) {
     return doubt > row->range || (!isnan(row->room) && doubt > row->room);
 }
@@ -134,6 +140,8 @@ static tc_row_accuracy row_of(const tc_constraint *constraint, const row_noise *
                            .local_doubt = deviation(noise->local, j, noise->averaged),
                            .range = tc_add_up(g.hi, -g.lo),
                            .room = constraint->is_equality || !(g.lo < 0) ? (double)NAN : -g.lo,
+                           .missing = NAN,
+                           .rounds_needed = NAN,
                            .is_equality = constraint->is_equality};
     row.is_exact = row.most_doubt <= row.doubt * (1 + SAME);
     row.is_useless = tc_drowns(&row, row.doubt);
@@ -184,6 +192,9 @@ static void row_json(const tc_row_accuracy *row, tc_json *json) {
     tc_json_number(json, "local_doubt", row->local_doubt);
     tc_json_number(json, "range", row->range);
     tc_json_number(json, "room", row->room);
+    tc_json_number(json, "missing", row->missing);
+    tc_json_number(json, "rounds_needed", row->rounds_needed);
+    tc_json_bool(json, "reached", !row->is_unreached);
     tc_json_bool(json, "equality", row->is_equality);
     tc_json_bool(json, "exact", row->is_exact);
     tc_json_bool(json, "useless", row->is_useless);
@@ -213,7 +224,7 @@ enum { FEW_ROWS = 8, SHOWN = 5 };
 #define RED "\033[31m"
 #define PLAIN "\033[0m"
 
-static double share_of(const tc_row_accuracy *row) { return row->doubt / tc_accuracy_whole(row); }
+static double share_of(const tc_row_accuracy *row) { return tc_error_of(row) / tc_accuracy_whole(row); }
 
 static int by_share(const void *x, const void *y) {
     const tc_row_accuracy *a = *(const tc_row_accuracy *const *)x, *b = *(const tc_row_accuracy *const *)y;
@@ -253,6 +264,19 @@ const char *tc_doubt_text(tc_arena *arena, double doubt, const tc_row_accuracy *
                            tc_digits(arena, 100 * doubt / whole, 2));
 }
 
+static void put_paragraph(tc_buffer *out, unsigned indent, const char *text) {
+    tc_text_layout layout = {.out = out, .width = 80};
+    tc_layout_paragraph(&layout, indent, text);
+}
+
+const char *tc_unreached_text(tc_arena *arena, const tc_row_accuracy *row) {
+    if (!row->is_unreached)
+        return NULL;
+    return tc_arena_format(arena, "not reached: about %s more is missing; %s%s rounds are needed",
+                           tc_doubt_text(arena, row->missing, row), isfinite(row->rounds_needed) ? "about " : "",
+                           isfinite(row->rounds_needed) ? tc_digits(arena, row->rounds_needed, 2) : "far more");
+}
+
 static void put_row(const tc_row_accuracy *row, tc_buffer *out, bool red) {
     bool marks = red && row->is_useless;
     tc_buffer_printf(out, "%s    ", marks ? RED : "");
@@ -261,11 +285,8 @@ static void put_row(const tc_row_accuracy *row, tc_buffer *out, bool red) {
     if (!row->is_exact && !row->is_useless && isfinite(row->most_doubt))
         tc_buffer_printf(out, ", at most %s", tc_digits(out->arena, row->most_doubt, 3));
     tc_buffer_printf(out, "%s%s\n", row->is_useless ? ": useless" : "", marks ? PLAIN : "");
-}
-
-static void put_paragraph(tc_buffer *out, unsigned indent, const char *text) {
-    tc_text_layout layout = {.out = out, .width = 80};
-    tc_layout_paragraph(&layout, indent, text);
+    if (row->is_unreached)
+        put_paragraph(out, 6, tc_unreached_text(out->arena, row));
 }
 
 static void put_rest(const tc_row_accuracy *const *list, size_t shown, size_t count, tc_buffer *out) {
@@ -297,6 +318,11 @@ static void put_notes(const tc_accuracy *accuracy, const tc_row_accuracy *worst,
         put_paragraph(out, 2,
                       "useless: the doubt exceeds all that the constraint can be over the public boxes, or the room "
                       "below its limit. What is released says nothing about it.");
+    if (accuracy->unreached > 0)
+        put_paragraph(out, 2,
+                      "not reached: noise shortens the steps, so the run has not settled by then. What is missing is "
+                      "how far the result is over its limit on the average, for agents whose wishes lie all over the "
+                      "public boxes.");
     const char *local = tc_local_sentence(arena, accuracy, worst);
     if (local != NULL)
         put_paragraph(out, 2, local);

@@ -22,18 +22,23 @@ typedef struct tc_row_accuracy { /* numbers are NAN where nothing can be said */
     double local_doubt; /* if every agent added the noise to its own states, and nobody trusted the cloud */
     double range;       /* largest less least value over the public boxes, proved from above */
     double room;        /* the most that any point of the boxes leaves below the limit; NAN of an equality */
+    double missing;     /* how far the result is over its limit on the average, since the run has not settled */
+    double rounds_needed; /* with so many the error is at most twice this doubt: the plan's where it is reached;
+                             INFINITY: more than were looked at */
     bool is_equality;
-    bool is_exact;   /* affine: the doubt does not depend on where the result lies */
-    bool is_useless; /* the doubt exceeds the range or the room: what is released says nothing about the constraint */
+    bool is_unreached; /* too few rounds: what is missing makes the error more than twice the doubt */
+    bool is_exact;     /* affine: the doubt does not depend on where the result lies */
+    bool is_useless;   /* the doubt, with what is missing, exceeds the range or the room: what is released says nothing
+                          about the constraint */
 } tc_row_accuracy;
 
 typedef struct tc_accuracy {
     tc_row_accuracy *rows;
     size_t count;
     double rounds;
-    bool is_on_states;  /* the noise */
-    size_t useless;     /* rows */
-    const char *reason; /* why no doubt is known; NULL where it is */
+    bool is_on_states;         /* the noise */
+    size_t useless, unreached; /* rows */
+    const char *reason;        /* why no doubt is known; NULL where it is */
 } tc_accuracy;
 
 /* Fewer rounds are too few for the method to settle. */
@@ -47,9 +52,16 @@ double tc_averaged_variance(double rounds);
 /* The variance of one round's noise in each constraint, as predicted for the placement taken; NULL without noise. */
 const double *tc_row_variances(const tc_plan *plan);
 
-/* Of a plan without a problem. derivatives: those of plan->model. */
+/* Of a plan without a problem; settling.h adds what is missing and the rounds that are needed. derivatives: those of
+ * plan->model. */
 tc_accuracy *tc_accuracy_make(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives,
                               const tc_monitor *monitor);
+
+/* Whether so much that is missing makes the error more than twice the doubt. */
+bool tc_is_missed(double doubt, double missing);
+
+/* The doubt; where it is not reached the root of its square and that of what is missing. */
+double tc_error_of(const tc_row_accuracy *row);
 
 /* Whether so large a doubt makes a row useless. */
 bool tc_drowns(const tc_row_accuracy *row, double doubt);
@@ -67,6 +79,8 @@ void tc_accuracy_json(const tc_accuracy *accuracy, tc_json *json);
 void tc_accuracy_text(const tc_accuracy *accuracy, tc_buffer *out, bool full, bool red);
 /* What the local model would cost: noise at the source, so that the cloud need not be trusted. NULL: not known. */
 const char *tc_local_sentence(tc_arena *arena, const tc_accuracy *accuracy, const tc_row_accuracy *row);
+/* "not reached: about 83 of 800 (10 %) more is missing; about 3000 rounds are needed"; NULL where it is reached. */
+const char *tc_unreached_text(tc_arena *arena, const tc_row_accuracy *row);
 /* A few digits, without an exponent from 10 to 1e13. */
 const char *tc_digits(tc_arena *arena, double value, int digits);
 /* "142 of 2180 (6.5 %)" */

@@ -109,7 +109,10 @@ class Advice(unittest.TestCase):
             row = next(row for row in plan["constraints"] if row["name"] == point["constraint"])
             self.assertAlmostEqual(point["doubt"] / row["doubt"], 1, delta=2e-3)
             self.assertEqual(point["useless"], row["useless"])
-            self.assertEqual(point["reaches"], point["doubt"] <= 12.5)
+            self.assertAlmostEqual(point["missing"], row["missing"], delta=1e-2 * row["missing"])
+            self.assertEqual(point["reached"], row["reached"])
+            self.assertEqual(point["reaches"], (point["doubt"] if row["reached"] else
+                                                math.hypot(point["doubt"], point["missing"])) <= 12.5)
 
     def test_what_is_not_the_same_promise_is_not_compared(self):
         """one:B is a total with Laplace noise and a root-sum-square with Gaussian noise."""
@@ -213,7 +216,7 @@ class Advice(unittest.TestCase):
 
     def test_an_answer_is_no_without_privacy_worth_the_name(self):
         """A small B makes any epsilon small: noise that hides next to nothing is not recommended."""
-        advice = self.advice(self.homes, "--adjacency", "one:1e-6", "--doubt", "1e-6", code=1)
+        advice = self.advice(self.homes, "--adjacency", "one:1e-6", "--doubt", "0.05", code=1)
         self.assertIn("next to nothing", advice["recommendation"])
 
     def test_what_is_wrong_is_said(self):

@@ -480,6 +480,9 @@ def test_the_doubts_of_a_plan_are_those_of_the_command(examples, command):
     for row, said in zip(plan.constraints, printed["constraints"], strict=True):
         assert (row.name, row.limit, row.doubt, row.is_useless) == (
             said["name"], said["limit"], said["doubt"], said["useless"])  # fmt: skip
+        assert row.is_unreached is not said["reached"]
+        for shown, of in ((row.missing, said["missing"]), (row.rounds_needed, said["rounds_needed"])):
+            assert shown == of or of is None and not math.isfinite(shown)
 
 
 def test_a_plot_of_advice_has_a_line_for_each_way(examples):

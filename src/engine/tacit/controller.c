@@ -57,12 +57,6 @@ static double next_beta(const tc_controller *controller) {
 #define NOISE_PART 1.2 /* allowed drift of the states from noise since k0, as a fraction of X */
 #define LATE_PART 0.15 /* of all rounds: from there on noise is let in less and less */
 
-typedef struct loop_steps {
-    double primal, dual;
-    double pull;  /* regularization times primal */
-    double theta; /* lead */
-} loop_steps;
-
 /* The pull towards the least norm, of one step: (1 - k/(0.4 T))^2 / (k+4) until 0.4 T, then 0. */
 static double pull_at(const tc_controller *controller) {
     double k = (double)controller->state.round;
@@ -72,17 +66,10 @@ static double pull_at(const tc_controller *controller) {
     return taper * taper / (k + 4.0);
 }
 
-/* What steps are made of in a round. */
-typedef struct loop_gains {
-    double N; /* N^2 = max_c |J_.c|_1 max_j |J_j.|_1, which bounds |J|^2 */
-    double L; /* bounds the curvature of mu'g */
-    double price_noise;
-} loop_gains;
-
-static loop_gains gains_of(const tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
-    return (loop_gains){.N = fmax(LEAST_N, sqrt(columns.reach * controller->rows.most_reach)),
-                        .L = columns.curvature + bends.curvature,
-                        .price_noise = columns.noise + bends.noise};
+static tc_loop_gains gains_of(const tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
+    return (tc_loop_gains){.N = fmax(LEAST_N, sqrt(columns.reach * controller->rows.most_reach)),
+                           .L = columns.curvature + bends.curvature,
+                           .price_noise = columns.noise + bends.noise};
 }
 
 /* min(1, 0.15 T/k). Not in units whose noise grows with the rounds: there multipliers climb to the end. */
@@ -93,7 +80,7 @@ static double late_part(const tc_controller *controller) {
 }
 
 /* Sets d, and returns omega_d. */
-static double shorten(tc_controller *controller, const loop_gains *gains) {
+static double shorten(tc_controller *controller, const tc_loop_gains *gains) {
     const tc_controller_state *state = &controller->state;
     double affine = gains->N * state->omega / (gains->N * state->omega + gains->L);
     double primal = STEP_PART * affine / (gains->N * state->omega), dual = STEP_PART / gains->N;
@@ -110,13 +97,13 @@ static double shorten(tc_controller *controller, const loop_gains *gains) {
     return state->omega * D / controller->d;
 }
 
-static loop_steps choose_steps(tc_controller *controller, const loop_gains *gains) {
+static tc_loop_steps choose_steps(tc_controller *controller, const tc_loop_gains *gains) {
     tc_controller_state *state = &controller->state;
     double omega = shorten(controller, gains);
-    loop_steps s = {.primal = STEP_PART * controller->d / (gains->N * omega + gains->L),
-                    .dual = STEP_PART * controller->d * omega / gains->N,
-                    .pull = pull_at(controller),
-                    .theta = 1 + 2.0 * (1 - state->beta) / state->beta};
+    tc_loop_steps s = {.primal = STEP_PART * controller->d / (gains->N * omega + gains->L),
+                       .dual = STEP_PART * controller->d * omega / gains->N,
+                       .pull = pull_at(controller),
+                       .theta = 1 + 2.0 * (1 - state->beta) / state->beta};
     if (is_without(controller, TC_WITHOUT_LEAD))
         s.theta = 1;
     return s;
@@ -148,7 +135,7 @@ static double g_with_margin(const tc_controller *controller, size_t j) {
     return controller->rows.g_hat[j] + controller->kept.margin[j] * controller->inverse_S[j];
 }
 
-static void move_multipliers(tc_controller *controller, const loop_steps *s) {
+static void move_multipliers(tc_controller *controller, const tc_loop_steps *s) {
     double *mu = controller->kept.mu, *moved = controller->moved, *mu_led = controller->mu_led;
     size_t m = controller->rows.count;
     for (size_t j = 0; j < m; j++) {
@@ -338,7 +325,7 @@ static void end_epoch(tc_controller *controller) {
 }
 
 /* Counts the round; at the end of an epoch, a new omega. */
-static void balance(tc_controller *controller, double dual) {
+void tc_controller_balance(tc_controller *controller, double dual) {
     tc_controller_state *state = &controller->state;
     tc_controller_kept *kept = &controller->kept;
     state->epoch_rounds++;
@@ -361,7 +348,7 @@ static double doubt_of(const tc_controller *controller) {
 
 /* The largest steps of multipliers, in sum over the first CLIMB_ROUNDS of all rounds, as a multiple of omega X;
  * infinity where noise does not shorten them. */
-static double climb_of(const tc_controller *controller, const loop_gains *gains) {
+static double climb_of(const tc_controller *controller, const tc_loop_gains *gains) {
     double rounds = CLIMB_ROUNDS * controller->facts->rounds;
     double first = NOISE_PART * controller->X * gains->N / (STEP_PART * sqrt(controller->rows.total_noise));
     if (first * first >= rounds) /* d = 1 until first^2, then first / sqrt(k) */
@@ -372,7 +359,7 @@ static double climb_of(const tc_controller *controller, const loop_gains *gains)
 /* In round 1. If even the average of all rounds will be too noisy to tell states in the box apart, nothing can be known
  * about multipliers, so they should do little. If noise leaves steps so short that multipliers could not climb to a
  * small part of R' early, omega begins higher; less so, the less can be known about multipliers. */
-static void start_omega(tc_controller *controller, const loop_gains *gains) {
+static void start_omega(tc_controller *controller, const tc_loop_gains *gains) {
     double doubt = doubt_of(controller), *omega = &controller->state.omega;
     if (!(doubt > 0))
         return;
@@ -405,6 +392,17 @@ static void average_multipliers(tc_controller *controller) {
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */
 
+tc_loop_steps tc_controller_steps(tc_controller *controller, const tc_loop_gains *gains) {
+    if (controller->state.round == 1)
+        start_omega(controller, gains);
+    return choose_steps(controller, gains);
+}
+
+void tc_controller_climb(tc_controller *controller, const tc_loop_steps *steps) {
+    controller->state.beta = next_beta(controller);
+    move_multipliers(controller, steps);
+}
+
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement) {
     const double *mu = controller->kept.mu;
     tc_controller_rows_evaluate(&controller->rows, measurement);
@@ -428,20 +426,17 @@ size_t tc_controller_decide(tc_controller *controller, const tc_measurement *mea
         return row;
     tc_controller_rows_stride(rows, most_rho(controller));
     /* N, L, d, and steps from them */
-    loop_gains gains = gains_of(controller, columns, tc_controller_rows_bend(rows, measurement, mu));
-    if (state->round == 1)
-        start_omega(controller, &gains);
-    loop_steps s = choose_steps(controller, &gains);
+    tc_loop_gains gains = gains_of(controller, columns, tc_controller_rows_bend(rows, measurement, mu));
+    tc_loop_steps s = tc_controller_steps(controller, &gains);
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(controller);
     tc_margin_set(controller->margin, rows, measurement, state->round, controller->kept.margin);
-    state->beta = next_beta(controller);
     /* mu(k+1) and mu_led, and prices from them */
-    move_multipliers(controller, &s);
+    tc_controller_climb(controller, &s);
     (void)tc_controller_rows_bend(rows, measurement, mu);
     tc_controller_rows_tariff(rows, measurement, mu, controller->mu_led, controller->inputs,
                               tc_estimator_tariff(controller->estimator));
-    balance(controller, s.dual);
+    tc_controller_balance(controller, s.dual);
     average_multipliers(controller);
     controller->measurement = measurement;
     *scalars = (tc_answer_scalars){.step = s.primal, .regularization = s.pull / s.primal};
@@ -595,14 +590,12 @@ static void start(tc_arena *arena, tc_controller *controller, const tc_model *mo
         controller->kept.mu_average[j] = controller->multipliers[j] = controller->kept.mu[j] * controller->inverse_S[j];
 }
 
-tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
-                                 const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
-                                 unsigned without) {
+static tc_controller *new_without_rows(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
+                                       const tc_model *model, unsigned without) {
     size_t m = model->constraint_count;
     tc_controller *made = TC_NEW(arena, tc_controller, 1);
     *made = (tc_controller){.facts = facts,
                             .constraints = model->constraints,
-                            .estimator = estimator,
                             .without = without,
                             .hides_every_round = tc_hides_every_round(plan->adjacency),
                             .moved = TC_NEW(arena, double, m),
@@ -611,12 +604,34 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
                             .multipliers = TC_NEW(arena, double, m),
                             .shared = TC_NEW(arena, double, m)};
     set_scales(arena, made, m);
+    start(arena, made, model);
+    return made;
+}
+
+tc_controller *tc_controller_of_rows(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
+                                     const tc_model *model) {
+    size_t m = model->constraint_count;
+    tc_controller *made = new_without_rows(arena, facts, plan, model, 0);
+    made->rows = (tc_controller_rows){.count = m,
+                                      .inverse_S = made->inverse_S,
+                                      .g_hat = TC_NEW(arena, double, m),
+                                      .noise = TC_NEW(arena, double, m),
+                                      .rho = TC_NEW(arena, double, m)};
+    for (size_t j = 0; j < m; j++)
+        made->rows.rho[j] = 1;
+    return made;
+}
+
+tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
+                                 const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
+                                 unsigned without) {
+    tc_controller *made = new_without_rows(arena, facts, plan, model, without);
+    made->estimator = estimator;
     tc_controller_rows_new(arena, &made->rows, plan, model, derivatives, made->inverse_S);
     made->inputs = TC_NEW(arena, tc_controller_input, made->rows.inputs);
     for (size_t s = 0; s < made->rows.inputs; s++)
         made->inputs[s] = (tc_controller_input){.variance = tc_estimator_input_variance(estimator, s),
                                                 .scale = tc_estimator_input_scale(estimator, s)};
     made->margin = tc_margin_new(arena, facts, plan, model, derivatives);
-    start(arena, made, model);
     return made;
 }

@@ -113,6 +113,30 @@ tc_controller_bends tc_controller_rows_bend(tc_controller_rows *rows, const tc_m
 void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurement *measurement, const double *mu,
                                const double *mu_led, const tc_controller_input *inputs, tc_tariff *tariff);
 
+/* ---- the round in parts, for settling.c -------------------------------------------------------------------------- */
+
+typedef struct tc_loop_gains { /* what steps are made of in a round */
+    double N;                  /* N^2 = max_c |J_.c|_1 max_j |J_j.|_1, which bounds |J|^2 */
+    double L;                  /* bounds the curvature of mu'g */
+    double price_noise;
+} tc_loop_gains;
+
+typedef struct tc_loop_steps {
+    double primal, dual;
+    double pull;  /* regularization times primal */
+    double theta; /* lead */
+} tc_loop_steps;
+
+/* From gains and rows.noise, rows.total_noise: steps, then with rows.g_hat mu(k+1), mu_led and the next beta, then,
+ * once prices are made, the epoch's end. tc_controller_open comes first. */
+tc_loop_steps tc_controller_steps(tc_controller *controller, const tc_loop_gains *gains);
+void tc_controller_climb(tc_controller *controller, const tc_loop_steps *steps);
+void tc_controller_balance(tc_controller *controller, double dual);
+
+/* Without an estimator, constraints and margins: whoever has it sets g_hat, noise and total_noise of its rows. */
+tc_controller *tc_controller_of_rows(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
+                                     const tc_model *model);
+
 /* ---- feasibility (margin.c) -------------------------------------------------------------------------------------- */
 
 tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan, const tc_model *model,

@@ -26,6 +26,8 @@ tc_channel_facts tc_channel_facts_find(const tc_pricing *pricing);
 double *tc_row_scales(tc_arena *arena, tc_streams *streams, tc_state_scales scales);
 /* By entry of outer_first: mean square of dPhi_j/du_r over the public box, by the same quadrature. */
 double *tc_outer_squares(tc_arena *arena, tc_streams *streams);
+/* Point k of the quadrature, k = 0, 1, ...: all over the public box, and in every coordinate another one. */
+void tc_box_point(const tc_model *model, size_t k, double *x);
 /* X = |hi - lo|_2 / 6, of scaled states */
 double tc_box_length(const tc_model *model, tc_state_scales scales);
 

@@ -59,7 +59,7 @@ static void take_gradient(void *context, const tc_column_view *column) {
 }
 
 /* A point of an additive sequence, different in every coordinate: x_c = lo + (hi - lo) frac(k a_c + b_c). */
-static void fill_point(const tc_model *model, size_t k, double *x) {
+void tc_box_point(const tc_model *model, size_t k, double *x) {
     for (size_t i = 0; i < model->state_count; i++) {
         uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
         hash = (hash ^ (hash >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -80,7 +80,7 @@ static void add_gradients(tc_arena *arena, tc_streams *streams, mean_squares mea
     mean.weight = mean.ranges ? 1 : 1.0 / POINTS;
     double *x = mean.ranges ? NULL : TC_NEW(arena, double, model->state_count + 1);
     for (size_t k = 0; x != NULL && k < POINTS; k++) {
-        fill_point(model, k, x);
+        tc_box_point(model, k, x);
         tc_streams_outer_point(streams, x);
         (void)tc_streams_columns(streams, x, take_gradient, pack_means, &mean);
     }
@@ -107,7 +107,7 @@ double *tc_outer_squares(tc_arena *arena, tc_streams *streams) {
     bool ranges = model->state_count > FEW_STATES;
     double *x = ranges ? NULL : TC_NEW(arena, double, model->state_count + 1);
     for (size_t k = 0; x != NULL && k < POINTS; k++) {
-        fill_point(model, k, x);
+        tc_box_point(model, k, x);
         tc_streams_outer_point(streams, x);
         for (size_t o = 0; o < count; o++)
             squares[o] += square_of(streams->first[o], false) / POINTS;
