@@ -437,7 +437,7 @@ class Answers(unittest.TestCase):
             self.assertIn("warning: not all assumptions hold", done.stderr)
         done, exists = self.split_of(agent % "gap 0.001; slater x = 0.1")
         self.assertEqual((done.returncode, exists), (0, True))
-        self.assertIn("warning: The gap 0.001 of a is too small", done.stderr)
+        self.assertIn("warning: the gap of 1 agent is smaller than their data need", done.stderr)
         done, exists = self.split_of(agent % "gap 2; slater x = 0.1")
         self.assertEqual((done.returncode, done.stderr, exists), (0, "", True))
         self.assertIn("the cloud's file and that of 1 agent, 2 files in all", done.stdout)

@@ -45,10 +45,38 @@ static void a_row_of_data_is_not_shown(void **state) {
     bench_free(&b);
 }
 
+/* A line with a private parameter's number is not quoted, by errors or by notes. */
+static void a_private_parameter_is_not_quoted(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"private param t = 7.25\nparam u = 2 * t\n", "p.tacit:1:1: note: 't' is declared private here"},
+        {"agent a { state x in [0, 9]; private minimize x; private param t = 7.25; range t in [0, t] }\n",
+         "the upper bound of a range is public"},
+        {"agent a { state x in [0, 9]; private minimize x\n  private param t = 7.25 / 0 }\n", "p.tacit:2:"},
+        {"private param t = 7.25.3\n", "p.tacit:1:19: error: a number with a point needs digits after it"},
+        {"private param t = 1 7.25\n",
+         "p.tacit:1:21: error: expected an operator or the end of the statement, found a number"},
+        {"private param t = [1,  # two\n  7.25, x]\n", "p.tacit:2:9: error: "},
+        {"private  param t = summ(1,\n\n  7.25)\n", "p.tacit:1:20: error: there is no function 'summ'"},
+        {"private param t = (1\nprivate param u = 7.25\n", "p.tacit:2:1: error: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AT_CASE(i);
+        bench b = load_bytes(cases[i].text, strlen(cases[i].text));
+        assert_int_equal(b.status, TC_BAD_PROBLEM);
+        if (strstr(messages_of(&b), cases[i].message) == NULL || strstr(messages_of(&b), "7.25") != NULL)
+            fail_msg("%s", messages_of(&b));
+        bench_free(&b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_message_shows_a_private_number),
         cmocka_unit_test(a_row_of_data_is_not_shown),
+        cmocka_unit_test(a_private_parameter_is_not_quoted),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

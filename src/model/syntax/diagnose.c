@@ -107,6 +107,43 @@ static tc_text_place place_of(const tc_source *source, tc_span span, size_t *col
     return (tc_text_place){source->path, line, text, length, from, from + span.length};
 }
 
+/* Whether digits of a 'private param' stand in bytes start .. end - 1: its number is private. The text may be wrong, so
+ * this looks at its characters alone. */
+static bool has_private_param(const tc_source *source, size_t start, size_t end) {
+    static const char first[] = "private", second[] = "param";
+    bool is_first = true, is_param = false, in_comment = false;
+    size_t depth = 0;
+    for (size_t i = 0; i < end && i < source->length; i++) {
+        const char *text = source->text + i;
+        size_t left = source->length - i;
+        in_comment = *text != '\n' && (in_comment || *text == '#');
+        if (in_comment || *text == ' ' || *text == '\t' || *text == '\r')
+            continue;
+        if (strchr(";{}", *text) != NULL || (*text == '\n' && depth == 0)) {
+            is_first = true;
+            is_param = false;
+            depth = 0;
+            continue;
+        }
+        depth += *text == '(' || *text == '[';
+        depth -= depth > 0 && (*text == ')' || *text == ']');
+        if (is_first && left > sizeof first && memcmp(text, first, sizeof first - 1) == 0) {
+            size_t skip = sizeof first - 1;
+            while (skip < left && (text[skip] == ' ' || text[skip] == '\t'))
+                skip++;
+            is_param = left - skip > sizeof second && memcmp(text + skip, second, sizeof second - 1) == 0;
+        }
+        is_first = false;
+        if (is_param && i >= start && *text >= '0' && *text <= '9')
+            return true;
+    }
+    return false;
+}
+
+bool tc_is_private_number(const tc_source *source, tc_span span) {
+    return has_private_param(source, span.offset, (size_t)span.offset + span.length);
+}
+
 static void count_error(tc_diagnostics *diagnostics) {
     if (++diagnostics->errors < TC_MOST_ERRORS)
         return;
@@ -129,6 +166,9 @@ TC_PRINTF(2, 0) static char *formatted(tc_arena *arena, const char *format, va_l
 static void report(tc_diagnostics *diagnostics, tc_span span, const char *severity, const char *text) {
     size_t column;
     tc_text_place place = place_of(diagnostics->source, span, &column);
+    size_t start = (size_t)(place.text - diagnostics->source->text);
+    if (has_private_param(diagnostics->source, start, start + place.length))
+        place.text = NULL;
     render(diagnostics->messages, place, column, severity, text);
 }
 

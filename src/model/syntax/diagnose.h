@@ -18,7 +18,8 @@ typedef struct tc_diagnostics {
     size_t errors;
 } tc_diagnostics;
 
-/* After TC_MOST_ERRORS errors TC_BAD_PROBLEM is raised. */
+/* Of a line with a 'private param' the place is told, and the text is not shown: others may read messages.
+ * After TC_MOST_ERRORS errors TC_BAD_PROBLEM is raised. */
 void tc_error(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
 /* Adds a note to the last error, with its own place. */
 void tc_note(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
@@ -33,6 +34,9 @@ typedef struct tc_text_place {
 void tc_error_at(tc_diagnostics *diagnostics, tc_text_place place, const char *format, ...) TC_PRINTF(3, 4);
 /* About a file as a whole. */
 void tc_error_file(tc_diagnostics *diagnostics, const char *path, const char *format, ...) TC_PRINTF(3, 4);
+
+/* Whether what stands there is part of a 'private param'. */
+bool tc_is_private_number(const tc_source *source, tc_span span);
 
 /* "; did you mean 'x'?" for the nearest of the candidates, or "". */
 const char *tc_did_you_mean(tc_arena *arena, const char *wanted, const char *const *candidates, size_t count);

@@ -52,7 +52,9 @@ void tc_parser_expected(tc_parser *parser, const char *what) {
         return;
     parser->failed = true;
     bool is_semicolon = token.kind == TC_TOKEN_NEWLINE && parser->diagnostics->source->text[token.span.offset] == ';';
-    if (token.kind == TC_TOKEN_NAME || token.kind == TC_TOKEN_NUMBER || token.kind == TC_TOKEN_STRING || is_semicolon) {
+    bool is_shown =
+        is_semicolon || token.kind == TC_TOKEN_NAME || token.kind == TC_TOKEN_NUMBER || token.kind == TC_TOKEN_STRING;
+    if (is_shown && !tc_is_private_number(parser->diagnostics->source, token.span)) {
         tc_buffer found = tc_buffer_new(parser->arena, 1 << 12);
         tc_span_text(&found, parser->diagnostics->source, token.span);
         tc_error(parser->diagnostics, token.span, "expected %s, found '%s'", what, tc_buffer_text(&found));
