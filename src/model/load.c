@@ -120,6 +120,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     }
     tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES,
                         .no_files = request->no_files,
+                        .files = request->files,
                         .whole = !request->spread.is_wished || request->spread.needs_all != NULL};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};

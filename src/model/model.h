@@ -320,6 +320,17 @@ typedef struct tc_spread {
     void *context;
 } tc_spread;
 
+/* Data files in memory, by the path that the problem file has for them. */
+typedef struct tc_read_file {
+    const char *path, *bytes;
+    size_t length;
+} tc_read_file;
+
+typedef struct tc_read_files {
+    tc_read_file *list;
+    size_t count, room;
+} tc_read_files;
+
 /* All there is to say about loading. A table or matrix that is given takes the place of the file or of the `given` in
  * the declaration of its name: the file is not opened. What is given must be declared. */
 typedef struct tc_load_request {
@@ -332,8 +343,9 @@ typedef struct tc_load_request {
     tc_buffer *messages;
     tc_given given;
     tc_spread spread;
-    size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
-    bool no_files; /* for tests: small stand-ins instead of data files */
+    tc_read_files *files; /* those in it are not opened, and others are added to it, whole; NULL: none */
+    size_t nodes;         /* for tests: most nodes of the DAG; 0: the usual limit */
+    bool no_files;        /* for tests: small stand-ins instead of data files */
 } tc_load_request;
 
 tc_status tc_model_load_request(const tc_load_request *request, tc_model **model) TC_MUST_USE;

@@ -90,6 +90,43 @@ tc_status tc_private_file_write(tc_arena *arena, const char *path, const void *b
     return status;
 }
 
+static tc_status read_all(tc_arena *arena, int descriptor, unsigned char **bytes, size_t *size) {
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0)
+        return TC_CANNOT_READ;
+    size_t room = (size_t)facts.st_size;
+    *bytes = TC_NEW(arena, unsigned char, room + 1);
+    for (*size = 0; *size < room;) {
+        ssize_t got = read(descriptor, *bytes + *size, room - *size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return TC_CANNOT_READ;
+        if (got == 0)
+            break;
+        *size += (size_t)got;
+    }
+    return TC_OK;
+}
+
+tc_status tc_whole_file(tc_arena *arena, const char *path, unsigned char **bytes, size_t *size) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    *bytes = NULL;
+    if (descriptor < 0)
+        return errno == ENOENT ? TC_OK : TC_CANNOT_READ;
+    tc_escape escape; /* to close it in every case */
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        status = read_all(arena, descriptor, bytes, size);
+    int error = errno;
+    tc_escape_end(arena, &escape);
+    (void)close(descriptor);
+    if (status == TC_NO_MEMORY || status == TC_TOO_LARGE)
+        tc_raise(arena, status);
+    errno = error;
+    return status;
+}
+
 tc_status tc_private_file_is_open(const char *path, tc_buffer *messages, bool *is_open) {
     struct stat found;
     if (stat(path, &found) != 0)

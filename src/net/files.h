@@ -18,6 +18,9 @@ tc_status tc_private_file_check(const char *path, tc_buffer *messages) TC_MUST_U
 tc_status tc_private_file_write(tc_arena *arena, const char *path, const void *bytes, size_t size,
                                 tc_buffer *messages) TC_MUST_USE;
 
+/* All of a file; *bytes is NULL where there is none. TC_CANNOT_READ, errno says why. */
+tc_status tc_whole_file(tc_arena *arena, const char *path, unsigned char **bytes, size_t *size) TC_MUST_USE;
+
 /* Whether anybody but the owner may read or change it. TC_CANNOT_READ with a message. */
 tc_status tc_private_file_is_open(const char *path, tc_buffer *messages, bool *is_open) TC_MUST_USE;
 

@@ -139,6 +139,65 @@ class Runs(unittest.TestCase):
             for name in "abc":
                 self.assertEqual(len(rows_of(parties.trace_of(name))), 2001)
 
+    def change_in_a_run(self, parties, change, name="a"):
+        """The agent is killed after some rounds, its file changes, and it is started again."""
+        parties.start_cloud(seed=7)
+        others = [parties.start_agent(n) for n in ("b", "c")]
+        agent = parties.start_agent(name)
+        rounds = lambda: parties.trace_of(name).exists() and len(parties.trace_of(name).read_text().splitlines())
+        Parties.wait_for(lambda: rounds() > 20, what="rounds")
+        for other in others:
+            other.signal(signal.SIGSTOP)
+        agent.kill()
+        change()
+        agent = parties.start_agent(name)
+        for other in others:
+            other.signal(signal.SIGCONT)
+        return agent
+
+    def test_a_run_goes_on_with_the_agents_file_and_data_as_they_were_at_its_first_round(self):
+        for what, change in (("data", lambda folder: (folder / "wish.csv").write_text("1\n")),
+                             ("file", lambda folder: (folder / "a.tacit").write_text(
+                                 (folder / "a.tacit").read_text().replace("minimize", "minimize 5 *"))),
+                             ("no change", lambda folder: None)):
+            with self.subTest(what), Parties(problem(3000)) as parties:
+                own = parties.names["a"]
+                own.write_text(own.read_text().replace("(x - 3)^2", "(x - wish)^2").replace(
+                    "private minimize", 'private param wish = csv "wish.csv"\n  private minimize'))
+                (own.parent / "wish.csv").write_text("3\n")
+                agent = self.change_in_a_run(parties, lambda: change(own.parent))
+                parties.finish()
+                self.expect_same(parties, parties.results(), seed=7)
+                is_changed, before = what != "no change", agent.json()
+                self.assertEqual(agent.err.count("used from the next run on"), is_changed, agent.err)
+                self.assertEqual(before["agents"][0]["file_changed"], is_changed)
+                self.assertNotIn("changed", parties.cloud.err)
+                copy, = (parties.states / "a").glob("*.problem*")
+                self.assertEqual(copy.stat().st_mode & 0o777, 0o600)
+                # The next run is of the file as it is now.
+                parties.start_cloud("--new-run", seed=7)
+                for name in parties.names:
+                    parties.start_agent(name, trace=False, more=["--new-run"])
+                parties.finish()
+                after = parties.results()
+                self.assertNotIn("used from the next run on", parties.agents["a"].err)
+                self.assertEqual(after["a"]["agents"][0]["file_changed"], False)
+                (self.assertNotEqual if is_changed else self.assertEqual)(after["a"]["x"], before["x"])
+                self.assertEqual(len(list((parties.states / "a").iterdir())), 2)
+
+    def test_a_state_folder_without_a_copy_goes_on_and_one_that_is_damaged_does_not(self):
+        with Parties(problem(3000)) as parties:
+            copy = parties.states / "a" / "a.problem"
+            self.change_in_a_run(parties, copy.unlink)
+            parties.finish()
+            self.assertTrue(copy.exists())
+            self.expect_same(parties, parties.results(), seed=7)
+        with Parties(problem(3000)) as parties:
+            copy = parties.states / "a" / "a.problem"
+            agent = self.change_in_a_run(parties, lambda: copy.write_bytes(copy.read_bytes()[:-1] + b"!"))
+            self.assertEqual(agent.wait(), 3, agent.err)
+            self.assertIn(f"{copy}' is damaged", agent.err)
+
     def test_an_agent_waits_for_a_cloud_that_is_stopped_and_comes_back(self):
         with Parties(problem(3000)) as parties:
             parties.start_cloud("--durability", "process", seed=3)

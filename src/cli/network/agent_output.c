@@ -103,6 +103,7 @@ static void json_of_agent(const tc_agent_output *output, const tc_agent_view *vi
     tc_json_string(json, "reason", view->message[0] == 0 ? NULL : view->message);
     tc_json_string(json, "run", view->run);
     tc_json_bool(json, "was_over", view->was_over);
+    tc_json_bool(json, "file_changed", view->is_changed);
     tc_json_count(json, "answered", view->answered);
     tc_json_count(json, "rounds", view->rounds);
     tc_json_count(json, "first_round", view->first_round);

@@ -211,6 +211,11 @@ static tc_csv_source file_source(tc_elaborator *elaborator, const tc_statement *
         /* A small stand-in, so that fuzzing goes on without files. */
         source.text = statement->kind == TC_STATEMENT_DATA ? "a,b,c_1,c_2\n1,2,3,4\n5,6,7,8\n" : "1,2\n3,4\n";
         source.length = strlen(source.text);
+    } else if (elaborator->limits->files != NULL && !statement->is_given) {
+        const tc_read_file *file =
+            tc_data_file(elaborator->arena, elaborator->limits->files, statement->path, source.path);
+        source.text = file == NULL ? NULL : file->bytes; /* NULL: opening it says why */
+        source.length = file == NULL ? 0 : file->length;
     }
     return source;
 }
@@ -224,7 +229,7 @@ static tc_table *load_table(tc_elaborator *elaborator, const tc_definition *defi
     if (is_missing(elaborator, statement))
         return NULL;
     tc_csv_source source = file_source(elaborator, statement);
-    if (statement->is_npy && source.text == NULL)
+    if (statement->is_npy && !elaborator->limits->no_files)
         return tc_npy_table(elaborator->arena, elaborator->diagnostics, &source);
     return tc_csv_table(elaborator->arena, elaborator->diagnostics, &source);
 }
@@ -272,7 +277,7 @@ static bool load_numbers(tc_elaborator *elaborator, const tc_statement *statemen
     if (is_missing(elaborator, statement))
         return false;
     tc_csv_source source = file_source(elaborator, statement);
-    if (statement->is_npy && source.text == NULL)
+    if (statement->is_npy && !elaborator->limits->no_files)
         return tc_npy_matrix(elaborator->arena, elaborator->diagnostics, &source, numbers, rows, columns);
     return tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, numbers, rows, columns);
 }

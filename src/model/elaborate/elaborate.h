@@ -13,7 +13,11 @@ typedef struct tc_limits {
     size_t nodes;  /* of the DAG */
     bool no_files; /* data files are not read (for fuzzing) */
     bool whole;    /* every rank knows the data of all members */
+    tc_read_files *files;
 } tc_limits;
+
+/* The file of this name, which is read from the path where the list lacks it. NULL: it cannot be read. */
+const tc_read_file *tc_data_file(tc_arena *arena, tc_read_files *files, const char *name, const char *path);
 
 /* Fills the model; errors are counted in diagnostics. */
 void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_given *given,

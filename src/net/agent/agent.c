@@ -73,10 +73,63 @@ static void wipe_slot(void *what) {
     OPENSSL_cleanse(slot->used, slot->steps.states * sizeof(double));
 }
 
+/* A run that has begun goes on with the problem of its first round. A state folder of an earlier version has none:
+ * today's is taken for it. */
+static tc_status take_kept(tc_arena *arena, tc_agent_slot *slot, tc_buffer *messages) {
+    const char *path = tc_state_file_problem(slot->file);
+    const tc_agent_steps *today = &slot->today;
+    unsigned char *kept = NULL;
+    size_t size = 0;
+    tc_agent_steps steps = {0};
+    if (today->problem == NULL || slot->record.rounds == 0)
+        return TC_OK;
+    tc_status status = tc_kept_read(arena, path, slot->record.run_id, messages, &kept, &size);
+    slot->is_kept = status == TC_OK && kept != NULL;
+    if (!slot->is_kept || (size == today->problem_size &&
+                           memcmp(kept + TC_KEPT_HEADER, today->problem + TC_KEPT_HEADER, size - TC_KEPT_HEADER) == 0))
+        return status;
+    status = today->make_again(arena, path, kept, size, messages, &steps);
+    if (status != TC_OK)
+        return status;
+    if (strcmp(steps.name, today->name) != 0 || steps.states != today->states) {
+        tc_buffer_printf(messages,
+                         "the file of agent %s was another one at the first round of its run, with another name or "
+                         "number of states; put it back, or take part in another run with --new-run\n",
+                         today->name);
+        return TC_BAD_USAGE;
+    }
+    slot->steps = steps;
+    slot->is_changed = true;
+    tc_buffer_printf(messages,
+                     "agent %s: its file or its data have changed since the first round of run %s, which goes on with "
+                     "what they were then (%s). The change is used from the next run on\n",
+                     today->name, tc_hexadecimal_new(arena, slot->record.run_id, TC_RUN_ID), path);
+    return TC_OK;
+}
+
+/* Before the first state of a run is saved. */
+static bool keep_problem(tc_agent_slot *slot) {
+    const tc_agent_record *record = &slot->record;
+    if (slot->steps.problem == NULL || slot->is_kept)
+        return true;
+    return tc_kept_write(tc_state_file_problem(slot->file), record->run_id, record->answered == 0, slot->steps.problem,
+                         slot->steps.problem_size);
+}
+
+bool tc_agent_save(tc_agent_slot *slot) {
+    if (!keep_problem(slot) || !tc_state_file_save(slot->file, &slot->record))
+        return false;
+    if (slot->steps.problem != NULL && !slot->is_kept)
+        tc_kept_forget(tc_state_file_problem(slot->file));
+    slot->is_kept = true;
+    return true;
+}
+
 static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer *messages) {
     const tc_agent_settings *settings = &agent->settings;
     tc_agent_slot *slot = &agent->slots[i];
-    *slot = (tc_agent_slot){.steps = settings->agents[i], .number = i, .how = TC_AGENT_RUNNING};
+    *slot = (tc_agent_slot){
+        .steps = settings->agents[i], .today = settings->agents[i], .number = i, .how = TC_AGENT_RUNNING};
     slot->why = TC_NEW(arena, char, TC_AGENT_SLOT_TEXT);
     slot->record.x = TC_NEW(arena, double, slot->steps.states);
     slot->record.average = TC_NEW(arena, double, slot->steps.states);
@@ -109,6 +162,10 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
                          slot->steps.name, settings->state, tc_hexadecimal_new(arena, slot->record.plan_hash, TC_HASH));
         return TC_BAD_USAGE;
     }
+    if (slot->record.answered < slot->record.rounds)
+        status = take_kept(arena, slot, messages);
+    if (status != TC_OK)
+        return status;
     tc_agent_tell_start(agent, slot);
     slot->slater = slot->steps.check_slater(slot->steps.context);
     /* A run that is over needs no cloud, unless the agent may join another run. */
@@ -492,6 +549,7 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .held = slot->held,
                            .path = tc_state_file_path(slot->file),
                            .run = slot->run[0] == 0 ? NULL : slot->run,
+                           .is_changed = slot->is_changed,
                            .was_over = slot->was_over,
                            .replaced = slot->replaced,
                            .certain = record->method == TC_WIRE_CERTAIN && slot->how == TC_AGENT_DONE &&

@@ -57,6 +57,12 @@ typedef struct tc_agent_steps {
     const char *(*scale)(void *context, const int8_t *scales);
     /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
     tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
+    /* What the steps were made of, behind TC_KEPT_HEADER bytes of room (kept.h), and how others are made of such bytes:
+     * a run goes on with those of its first round. NULL: of functions, of which nothing can be kept. */
+    unsigned char *problem;
+    size_t problem_size;
+    tc_status (*make_again)(tc_arena *arena, const char *path, const unsigned char *problem, size_t size,
+                            tc_buffer *messages, struct tc_agent_steps *steps);
 } tc_agent_steps;
 
 enum { TC_MOST_STATES = TC_FRAME_MOST_BODY / 8 - 2 }; /* that fit into an answer */
@@ -189,6 +195,7 @@ typedef struct tc_agent_view { /* of one agent; valid until the next call */
     const char *path;          /* of its state file */
     const char *run;           /* 32 hexadecimal digits; NULL: not known yet */
     unsigned replaced;         /* how often a newer connection took over from this process */
+    bool is_changed;           /* its file is not that of the run's first round, which is used instead */
     bool was_over;             /* the run was over before this process began */
     bool certain;              /* --feasible always: the result is the moved average of all rounds */
     /* 1, or the round in which this agent began after its state file was lost; the result is of rounds from there on.

@@ -76,7 +76,7 @@ static bool save(tc_agent *agent, tc_agent_slot *slot) {
         record->epoch = *epoch;
         slot->is_saved = false;
     }
-    if (slot->is_saved || tc_state_file_save(slot->file, record)) {
+    if (slot->is_saved || tc_agent_save(slot)) {
         slot->is_saved = true;
         return true;
     }
@@ -150,11 +150,14 @@ static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
                 slot->steps.name);
             return;
         }
+        slot->steps = slot->today;
+        slot->is_changed = slot->is_kept = false;
         if (!tc_agent_reset(slot)) {
             tc_agent_finish(agent, slot, TC_AGENT_FAILED, "agent %s has no point to start from", slot->steps.name);
             return;
         }
         slot->was_over = false;
+        slot->slater = slot->steps.check_slater(slot->steps.context);
         tc_agent_tell_start(agent, slot);
     }
     slot->is_current = true;

@@ -3,13 +3,17 @@
 #define TC_NET_AGENT_SLOT_H
 
 #include "net/agent/agent.h"
+#include "net/agent/kept.h"
 #include "net/agent/link.h"
 #include "net/agent/state_file.h"
 
 enum { TC_AGENT_TEXT = 400, TC_AGENT_SLOT_TEXT = 300 };
 
 typedef struct tc_agent_slot {
-    tc_agent_steps steps;
+    tc_agent_steps steps; /* in use: of the run's first round */
+    tc_agent_steps today; /* of the file as it was at this start */
+    bool is_changed;      /* the two differ */
+    bool is_kept;         /* the run's problem is in its file beside the state file */
     size_t number;
     tc_state_file *file;
     tc_agent_record record;
@@ -79,6 +83,8 @@ void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition ho
 void tc_agent_meet_stale(tc_agent *agent, tc_agent_slot *slot, const char *format, ...) TC_PRINTF(3, 4);
 /* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot);
+/* Writes the state file, and before the run's first one the problem that it is of. False: errno says why. */
+bool tc_agent_save(tc_agent_slot *slot) TC_MUST_USE;
 void tc_agent_into_box(const tc_agent_slot *slot, double *x);
 void tc_agent_name_run(tc_agent_slot *slot); /* fills slot->run */
 /* Hands x(1) to settings.moved. */

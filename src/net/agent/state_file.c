@@ -121,7 +121,7 @@ enum { BLOCK = 4096, MOST_LABEL = 200, SUFFIX_ROOM = 32 };
 
 struct tc_state_file {
     tc_state_file_settings settings;
-    const char *path;
+    const char *path, *problem;
     int descriptor;
     size_t size;   /* of a record */
     size_t stride; /* from one record to the other */
@@ -359,6 +359,7 @@ tc_status tc_state_file_open(tc_arena *arena, const tc_state_file_settings *sett
                              .size = size,
                              .stride = (size + BLOCK - 1) / BLOCK * BLOCK,
                              .bytes = TC_NEW(arena, unsigned char, size)};
+    state->problem = tc_arena_format(arena, "%.*s.problem", (int)(strlen(state->path) - strlen(".state")), state->path);
     tc_arena_on_free(arena, close_state, state);
     state->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     state->digest = EVP_MD_CTX_new();
@@ -382,4 +383,5 @@ tc_status tc_state_file_open(tc_arena *arena, const tc_state_file_settings *sett
     return status;
 }
 
+const char *tc_state_file_problem(const tc_state_file *state) { return state->problem; }
 const char *tc_state_file_path(const tc_state_file *state) { return state->path; }

@@ -84,6 +84,8 @@ tc_status tc_state_file_open(tc_arena *arena, const tc_state_file_settings *sett
  * allocate. */
 bool tc_state_file_save(tc_state_file *state, tc_agent_record *record) TC_MUST_USE;
 
+/* Of the problem that is kept for the run (kept.h). */
+const char *tc_state_file_problem(const tc_state_file *state);
 const char *tc_state_file_path(const tc_state_file *state);
 
 #endif
