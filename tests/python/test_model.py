@@ -223,7 +223,7 @@ def test_columns_are_attributes_and_items() -> None:
     assert [home.weight.shape, home.pref.shape, home["state"].shape, home["pref"].shape] == [(), (3,), (), (3,)]
     assert home._x.ndim == 0 and callable(home.state)
     assert {"weight", "pref", "state", "minimize"} <= set(dir(home)) and "pref" in dir(home[0])
-    with pytest.raises(AttributeError, match=r"'home' has no 'wieght'; did you mean 'weight'\?; it has weight, state"):
+    with pytest.raises(AttributeError, match=r"'home' has no 'wieght'; it has weight, state, pref, _x; did you mean 'weight'\?"):
         home.wieght
     with pytest.raises(KeyError, match="did you mean 'weight'"):
         home["wieght"]

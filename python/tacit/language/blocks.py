@@ -387,7 +387,7 @@ class Block:
     def _unknown(self, name: str) -> str:
         known = list(self._nodes)
         has = f"; it has {', '.join(known)}" if known else "; it has no states or columns yet"
-        return f"'{self.name}' has no '{name}'{did_you_mean(name, known)}{has}"
+        return f"'{self.name}' has no '{name}'{has}{did_you_mean(name, known)}"
 
     def _head(self) -> str:
         return f"agent {self.name if is_name(self.name) else quoted(self.name, 'an agent')}"
