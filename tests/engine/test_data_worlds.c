@@ -126,6 +126,10 @@ static const form FORMS[] = {
     {"a wish beside a need",
      "state x[4] in [0, 5]\nprivate set sum(x) >= 3 + %1\nprivate minimize %2 * sumsq(x - v) + %3 * sum(x)", 4, 0.7,
      0.7, 3.3},
+    {"two wishes of each state",
+     "state x[2] in [0, 9]\nprivate minimize (x[1] - 3 * v)^2 + 0.1 * (x[1] - v)^2 + 0.1 * (x[2] - v)^2 + (x[2] - 3 * "
+     "v)^2",
+     2, 0.5, 0.9, 3.3},
     {"coupled states", "state x[3] in [-4, 4]\nprivate minimize sumsq(x - v) + %1 * (x[1] - x[2])^2 + %2 * sum(x)^2", 3,
      0.5, 0.5, 3.3},
     {"a need",
@@ -142,6 +146,9 @@ static const form FORMS[] = {
     {"a total that is given",
      "state x[3] in [0, 5]\nprivate set sum(x) == 1 + v\nprivate minimize %1 * sumsq(x - [%2, 1, 0])", 9, 2, 0.9, NAN},
     {"one side of two", "state x[4] in [0, 5]\nprivate set v <= sum(x) <= 14\nprivate minimize %1 * x[1] + x[2]^2", 10,
+     2, 0.2, 3.3},
+    {"a need under a cap that stays",
+     "state x[4] in [0, 5]\nprivate set sum(x) <= 14\nprivate set sum(x) >= v\nprivate minimize %1 * x[1] + x[2]^2", 10,
      2, 0.2, 3.3},
     {"both sides", "state x[4] in [0, 5]\nprivate set 1 + v <= sum(x) <= 3 + v\nprivate minimize %1 * x[1] + x[2]^2",
      10, 2, 0.2, NAN},
@@ -469,6 +476,9 @@ static const refusal REFUSALS[] = {
     {"state x[2] in [0, 5]\nprivate set norm(x) <= 2 + v\nprivate minimize sumsq(x)\nslater x = 0", "ball"},
     {"state x in [0, 5]\nprivate minimize abs(x - v)\nslater x = 1", "kinks"},
     {"state x[2] in [0, 5]\nprivate set sum(x) >= v\nprivate minimize sum(x)^2\nslater x = 1", "couples states"},
+    {"state x[2] in [0, 5]\nprivate set x[1] <= 3 + v\nprivate minimize (x[1] + 2 * x[2] - 9)^2 + sumsq(x)\nslater x = "
+     "1",
+     "not a sum of functions of one state each"},
     {"state x[2] in [0, 5]\nprivate minimize v * x[1] + x[2]^2\nslater x = 1", "strongly convex"},
     {"state x in [0, 5]\nprivate start x = 1 + v\nprivate minimize (x - 2)^2\nslater x = 1", "start"},
     /* Numbers that are computed when a problem is read hide the datum from whoever reads expressions. */

@@ -315,6 +315,11 @@ static void what_is_hidden_is_at_most_the_width_rounded_up(void **state) {
     assert_true(datum_of(&b, "w")->by[0].value == 0x1.0000000000001p0);
     assert_true(datum_of(&b, "v")->by[0].value == 3);
     bench_free(&b);
+    put_homes();
+    b = load_good(HOMES HOME "  range need in [0, cap]; protect need by 5 }\n"); /* each member by its own width */
+    for (size_t k = 0; k < 3; k++)
+        assert_true(tc_coef_at(datum_of(&b, "need")->by[0], k) == (k == 0 ? 4 : 5));
+    bench_free(&b);
 }
 
 #define ONE                                                                                                            \
