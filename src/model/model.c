@@ -87,12 +87,11 @@ static void tell_datum(const tc_model *model, const tc_family *family, const tc_
 }
 
 void tc_tell_outside(const tc_model *model, bool to_owner, tc_buffer *out) {
-    bool shows_numbers = to_owner || model->role == TC_ROLE_AGENT;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t d = 0; d < family->datum_count; d++) {
             if (family->data[d].outside.members > 0)
-                tell_datum(model, family, &family->data[d], shows_numbers, out);
+                tell_datum(model, family, &family->data[d], to_owner, out);
         }
     }
 }

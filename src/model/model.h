@@ -288,8 +288,8 @@ void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member);
 /* "home[17].p[3]" */
 void tc_coord_name(tc_buffer *out, const tc_model *model, size_t coord);
 
-/* A line for each datum of which some lay outside of its range: how many. For the owner of the data, who alone may read
- * it, and of an agent's file: what they are. */
+/* A line for each datum of which some lay outside of its range: how many; and for the owner of the data, who alone may
+ * read it, what they are. */
 void tc_tell_outside(const tc_model *model, bool to_owner, tc_buffer *out);
 
 /* The source text of an expression, as the user wrote it, shortened to fit a message. */

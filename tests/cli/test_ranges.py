@@ -125,6 +125,8 @@ class Ranges(unittest.TestCase):
         self.assertIn("  range need in [0, 10 * cap]\n  range pref in [0, [7.4, 8]]\n"
                       "  protect need by 5\n  protect pref by 0.5\n", ben)
         self.assertIn("outside of its range [0, 40]: 40 is used", self.tacit("check", self.folder / "parts/agents/ben.tacit").stderr)
+        refused = self.tacit("plan", self.folder / "parts/agents/ben.tacit", "--json", code=2)
+        self.assertNotRegex(refused.stdout + refused.stderr, r"of ben is \d")
         self.assertEqual(self.tacit("check", self.folder / "parts/agents/anna.tacit").stderr, "")
 
 
