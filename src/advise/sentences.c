@@ -106,7 +106,7 @@ static const char *recommend_one(tc_arena *arena, const tc_advice *advice) {
         "constraint%s%s%s%s%s%s.%s",
         law(best->mechanism), price_text(arena, advice, best, advice->epsilon), best->promised.text,
         tc_digits(arena, advice->rounds.now, 6),
-        unreached == NULL && !isnan(advice->told.missing) ? ", which are enough to settle," : "",
+        unreached == NULL && !fewer_do && !isnan(advice->told.missing) ? ", which are enough to settle," : "",
         tc_doubt_text(arena, advice->told.doubt, &advice->told), advice->told.name, unreached == NULL ? "" : ", ",
         unreached == NULL ? "" : unreached, fewer_do ? "; about " : "",
         fewer_do ? tc_digits(arena, advice->rounds.enough, 3) : "", fewer_do ? " rounds would be enough" : "",

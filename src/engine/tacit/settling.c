@@ -17,7 +17,7 @@
 #define TWO_PI 6.28318530717958648
 #define SERIES 1.2 /* rounds that are tried are so many times apart */
 
-enum { PLACES = 13, BOX_POINTS = 8, FEW_STATES = 5000, CLOSER = 3 };
+enum { PLACES = 13, BOX_POINTS = 8, CLOSER = 3 };
 /* From the Slater point (0) to a point of the box (1), and beyond it as far as the box goes. */
 static const double places[PLACES] = {0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.5, 2, 3, 5};
 enum { WISH = 8 }; /* places[WISH] = 1 */
