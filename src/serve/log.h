@@ -61,6 +61,8 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_STANDBY, TC_LOG_INFO, "standby", "another cloud has the run: standing by")                              \
     X(TC_EVENT_NOT_TAKEN_OVER, TC_LOG_WARNING, "not-taken-over", "the run cannot be taken over yet: trying again")     \
     X(TC_EVENT_TAKEN_OVER, TC_LOG_WARNING, "taken-over", "the lease of the other cloud has ended: this one goes on")   \
+    X(TC_EVENT_DAMAGED_LOG, TC_LOG_WARNING, "damaged-log",                                                             \
+      "a part of the journal's log is not believed: rounds may be missing, which agents will notice")                  \
     X(TC_EVENT_TRACE_FAILED, TC_LOG_ERROR, "trace-failed", "the trace cannot be written: the run goes on without it")  \
     X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")            \
     X(TC_EVENT_CLAIM_REFUSED, TC_LOG_WARNING, "claim-refused",                                                         \

@@ -349,6 +349,8 @@ static void announce(tc_server *s) {
         TC_LOG(of->log, TC_EVENT_READABLE, tc_log_text("state", s->place));
     for (size_t i = 0; i < of->insecure_count; i++)
         TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
+    if (tc_journal_doubt(s->journal) != NULL)
+        TC_LOG(of->log, TC_EVENT_DAMAGED_LOG, tc_log_round(last->round), tc_log_why(tc_journal_doubt(s->journal)));
     if (last->round > 0)
         TC_LOG(of->log, TC_EVENT_RESUMED, tc_log_round(last->round));
     TC_LOG(of->log, TC_EVENT_LISTENING, tc_log_text("address", of->listen),

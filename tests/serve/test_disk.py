@@ -295,6 +295,8 @@ class Damage(unittest.TestCase):
             self.assertEqual(cloud.wait(), 3, what + cloud.err)
             self.assertIn(str(self.state), cloud.err)
             self.assertIn("--after-restore" if found == "behind" else "--new-run", cloud.err)
+            # What SQLite left out without a word is said.
+            self.assertEqual("damaged-log: " in cloud.err, found == "behind", what + cloud.err)
         return found
 
     def harm(self, what, act):
@@ -350,6 +352,22 @@ class Damage(unittest.TestCase):
 
     def test_nothing_harmed(self):
         self.assertEqual(self.harm("nothing", lambda: None), "whole")
+        self.assertNotIn("damaged-log", self.parties.cloud.err)
+
+    def frames(self):
+        """The heads of the log's frames, which of them are of this generation, and the size of a page."""
+        log = (self.good / "journal.db-wal").read_bytes()
+        page = struct.unpack(">I", log[8:12])[0]
+        frames = [log[at:at + 24] for at in range(32, len(log) - page, 24 + page)]
+        return frames, [i for i, frame in enumerate(frames) if frame[8:16] == log[16:24]], page
+
+    def test_what_of_the_log_was_not_believed_is_said(self):
+        """A transaction in the middle: all that come after it are lost with it."""
+        frames, used, page = self.frames()
+        place = used[len(used) // 2]
+        lost = sum(frames[i][4:8] != bytes(4) for i in used if i >= place)
+        self.assertEqual(self.harm("a page", lambda: self.flip("journal.db-wal", 32 + place * (24 + page) + 100, 0)), "behind")
+        self.assertIn(f"is damaged: its last {lost} changes, mostly a round each, are not believed", self.parties.cloud.err)
 
     def test_bits_that_have_changed_are_harmless_or_found_out(self):
         chance, found = random.Random(2), {}
@@ -362,16 +380,17 @@ class Damage(unittest.TestCase):
         self.assertTrue(found.get("whole") and found.get("behind"), found)
 
     def test_files_cut_short_are_harmless_or_found_out(self):
-        found = set()
+        found, (_, used, page) = set(), self.frames()
         for name in ("journal.db", "journal.db-wal"):
             size = (self.good / name).stat().st_size
-            for length in (0, 10, 100, 4096, 5000, size // 20, size // 2, size - 1):
+            for length in (0, 10, 100, 4096, 5000, 32 + len(used) * 3 // 4 * (24 + page), size // 2, size - 1):
                 found.add((name, self.harm(f"{name}, {length} bytes",
                                            lambda: os.truncate(self.state / name, min(length, size)))))
         self.assertIn(("journal.db-wal", "behind"), found)
 
     def test_files_that_are_gone_are_not_taken_for_a_new_run(self):
-        self.assertEqual(self.harm("no log", (self.state / "journal.db-wal").unlink), "behind")
+        """All of this run is in the log so far: without it another run would begin, under another id."""
+        self.assertEqual(self.harm("no log", (self.state / "journal.db-wal").unlink), "refused")
         for act in ((self.state / "journal.db").unlink, lambda: os.truncate(self.state / "journal.db", 0)):
             self.assertEqual(self.harm("no journal", act), "refused")
             self.assertIn("its log (journal.db-wal) is there", self.parties.cloud.err)

@@ -62,6 +62,7 @@ struct tc_journal {
     double lease; /* seconds; 0: there is none */
     bool is_broken, is_new;
     const char *aside; /* what was put aside for it; NULL: nothing */
+    const char *doubt; /* about the log of a file; NULL: none */
     bool is_lost;      /* another process has taken the journal over */
     bool has_epoch;    /* opening has begun the epoch that tc_journal_begin_epoch will give */
     bool is_under_way; /* a round is on its way, and may not be durable */

@@ -225,6 +225,7 @@ bool tc_journal_is_readable(const tc_journal *journal) {
     return journal->backend == &tc_journal_postgres && journal->key == NULL;
 }
 bool tc_journal_is_new(const tc_journal *journal) { return journal->is_new; }
+const char *tc_journal_doubt(const tc_journal *journal) { return journal->doubt; }
 const char *tc_journal_aside(const tc_journal *journal) { return journal->aside; }
 
 void tc_journal_discard(tc_journal *journal) {

@@ -101,6 +101,8 @@ const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
 bool tc_journal_is_readable(const tc_journal *journal);
 /* Whether tc_journal_open made it. */
 bool tc_journal_is_new(const tc_journal *journal);
+/* What of a file's log is damaged and not believed, as a sentence: rounds may be missing. NULL: nothing. */
+const char *tc_journal_doubt(const tc_journal *journal);
 /* The new name of what tc_journal_open has put aside; NULL: nothing. */
 const char *tc_journal_aside(const tc_journal *journal);
 /* Deletes a new journal, whose run nobody knows yet, and brings back what was put aside for it. Does nothing to any

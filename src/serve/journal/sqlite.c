@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "net/files.h"
+#include "serve/journal/wal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,6 +243,14 @@ static tc_status check_link(const tc_journal *journal, tc_buffer *messages) {
         messages);
 }
 
+/* A file with room for the log's pages was begun in full: before that, a start that died has left less. */
+static void look_for_doubt(tc_journal *journal, const tc_journal_settings *settings) {
+    struct stat file;
+    unsigned pages = settings->log_pages == 0 ? TC_JOURNAL_LOG_PAGES : settings->log_pages;
+    if (stat(journal->name, &file) == 0 && file.st_size >= (off_t)pages * 4096)
+        journal->doubt = tc_wal_doubt(journal->arena, log_of(journal, journal->name), pages);
+}
+
 static tc_status open_database(tc_journal *journal, const tc_journal_settings *settings, tc_buffer *messages) {
     int code = SQLITE_OK;
     if (settings->vfs == NULL) {
@@ -254,6 +263,8 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
             status = tc_private_file_check(journal->name, messages);
         if (status == TC_OK)
             status = tc_private_file_check(log_of(journal, journal->name), messages);
+        if (status == TC_OK)
+            look_for_doubt(journal, settings);
         if (status != TC_OK)
             return status;
     }
@@ -334,6 +345,8 @@ static tc_status open_or_begin(tc_journal *journal, const tc_journal_settings *s
     store->is_mine = true;
     int64_t tables = ask(journal, "SELECT count(*) FROM sqlite_schema WHERE name <> 'filler'", &code);
     if (code == SQLITE_OK && tables == 0 && ask(journal, "PRAGMA application_id", &code) == 0 && code == SQLITE_OK) {
+        if (journal->doubt != NULL) /* all of the run may have been in the log: another is not begun in its place */
+            return tc_journal_complain_damage(journal, messages);
         status = tc_journal_begin_run(journal, wanted, made);
         if (status != TC_OK)
             return status;
