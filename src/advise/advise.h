@@ -44,7 +44,8 @@ typedef struct tc_advised_rounds { /* of the asked unit, with the noise that lea
 } tc_advised_rounds;
 
 typedef struct tc_advised_agents { /* if families and limits grow alike */
-    double now, needed;            /* at the reference epsilon; needed NAN: constraints are no sums over families */
+    double now, needed;            /* at the reference epsilon; needed NAN: constraints are no sums over families, or
+                                    * the run does not settle */
     double power;                  /* the doubt grows as agents^power: 0 or 1/2 */
 } tc_advised_agents;
 

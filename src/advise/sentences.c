@@ -149,6 +149,9 @@ const char *tc_rounds_sentence(tc_arena *arena, const tc_advice *advice) {
 
 const char *tc_agents_sentence(tc_arena *arena, const tc_advice *advice) {
     const tc_advised_agents *agents = &advice->agents;
+    if (isnan(agents->needed) && row_of(advice->best)->is_unreached)
+        return "Agents: the run does not settle in its rounds, and nothing is said about how it would with more "
+               "agents.";
     if (isnan(agents->needed))
         return "Agents: constraints are not made of sums over families alone, so nothing is said about more of them.";
     return tc_arena_format(arena,
