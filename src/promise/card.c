@@ -385,6 +385,12 @@ static void put_first(const tc_card *card, const char *key, const char *title, t
                                : tc_arena_format(out->arena, "%s (and %zu more)", item->texts[0], item->count - 1));
 }
 
+static void put_all(const tc_card *card, const char *key, const char *title, tc_buffer *out) {
+    const tc_card_item *item = find_item(card, key);
+    for (size_t i = 0; item != NULL && i < item->count; i++)
+        put_short(out, i == 0 ? title : "", item->texts[i]);
+}
+
 static const char *payer_text(tc_arena *arena, const tc_card *card) {
     tc_run_price price = tc_price_of_run(card->plan);
     if (price.payer == NULL)
@@ -404,9 +410,7 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
                       tc_arena_format(out->arena, "%s; all of these of one agent together, in the whole run",
                                       tc_words_protected(out->arena, card->plan, 0)));
         else
-            put_first(card, "hides", hides, out);
-        if (card->claim == 'A' && !isnan(card->plan->rounds))
-            put_short(out, "", tc_words_persistent(out->arena, card->plan));
+            put_all(card, "hides", hides, out);
         put_short(out, "Does not hide",
                   card->claim == 'A'
                       ? "an agent's data (its objective, its limits, a need): such a change moves every later "

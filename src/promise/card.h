@@ -50,8 +50,6 @@ enum { TC_WORDS_MOST = 12 };
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);
-/* Claim A: how much of a change that persists in all rounds is hidden. */
-const char *tc_words_persistent(tc_arena *arena, const tc_plan *plan);
 /* Unit data, both complete: what is protected, from the first on, and by how much; the private data that no `protect`
  * names, and the same as a part of a sentence. */
 const char *tc_words_protected(tc_arena *arena, const tc_plan *plan, size_t first);

@@ -232,7 +232,7 @@ static size_t worth_of_data(tc_arena *arena, const tc_plan *plan, const char **t
     return count;
 }
 
-const char *tc_words_persistent(tc_arena *arena, const tc_plan *plan) {
+static const char *persistent(tc_arena *arena, const tc_plan *plan) {
     /* messages are multiples of the step, and so is their difference */
     double step = ldexp(1, plan->state_exponent), each = tc_promised(arena, plan).every_round;
     double sent = step * floor(each / step);
@@ -268,7 +268,7 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
     if (!agent && plan->distances == NULL && !isnan(plan->rounds))
-        texts[count++] = tc_words_persistent(arena, plan);
+        texts[count++] = persistent(arena, plan);
     return count;
 }
 

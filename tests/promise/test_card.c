@@ -243,6 +243,7 @@ static void the_short_card_fits_a_screen_and_says_where_the_whole_one_is(void **
             assert_true(strcspn(line, "\n") <= 80);
         assert_true(lines <= 24);
         assert_in(tc_buffer_text(&t->out), "WHERE");
+        assert_not_in(tc_buffer_text(&t->out), "(and 1 more)"); /* what is hidden is there as a whole */
         const char *line = tc_card_line(t->arena, tc_card_make(t->arena, &t->plan, kind & 8));
         assert_in(tc_buffer_text(&t->out), tc_arena_copy(t->arena, line, strcspn(line, ",")));
     }
