@@ -89,12 +89,17 @@ def same_for_same(value: Any, array: np.ndarray[Any, np.dtype[np.float64]]) -> n
 
     The library refuses to protect numbers that two agents have; that they are the same it sees by where they lie.
     """
-    source = value if isinstance(value, (list, tuple)) else np.asarray(value)
-    key: tuple[Any, ...] = (id(value), len(value)) if isinstance(value, (list, tuple)) else ()
+    source: Any = value if isinstance(value, (list, tuple)) else np.asarray(value)
+    made = isinstance(source, np.ndarray) and source.ndim > 0 and source is not value and source.base is None
+    if made and not np.may_share_memory(source, np.asarray(value)):  # made anew each time, as of pandas' nullable numbers
+        source = getattr(value, "array", value)
+    key: tuple[Any, ...]
     if isinstance(source, np.ndarray):
         key = (source.__array_interface__["data"][0], source.shape, source.strides, source.dtype.str)
         while isinstance(source.base, np.ndarray):
             source = source.base
+    else:
+        key = (id(source), len(source))
     before, kept = _converted.get(key, (None, lambda: None))
     again = kept()
     if again is not None and (before() if isinstance(before, weakref.ref) else before) is source:

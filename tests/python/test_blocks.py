@@ -124,7 +124,17 @@ def test_ranges_are_of_the_block_s_own_data() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[4, 2.5], np.array([4.0, 2.5]), np.array([4, 3]), pd.Series([4.0, 2.5]), np.array([[4.0, 1], [2, 3]])[:, 0]]
+    "values",
+    [
+        [4, 2.5],
+        range(3, 5),
+        np.array([4.0, 2.5]),
+        np.array([4, 3]),
+        pd.Series([4.0, 2.5]),
+        pd.Series([4, 3], dtype="Int64"),
+        pd.Series([True, False], dtype="boolean"),
+        np.array([[4.0, 1], [2, 3]])[:, 0],
+    ],
 )
 def test_what_two_agents_have_is_not_protected(values: Any) -> None:
     def protected(model: tacit.Model, name: str, column: str, data: Any) -> None:
