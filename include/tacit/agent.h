@@ -155,6 +155,10 @@ TACIT_API uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t numb
  * or a set is missing among the functions, and the cloud's figures are not about this result. */
 TACIT_API uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number);
 
+/* 1: the agent is a file, which has changed since the first round of its run, or its data have. The run goes on with
+ * what they were then; the change is used from the next run on. */
+TACIT_API int tacit_agent_file_changed(const tacit_agent *agent, size_t number);
+
 #ifdef __cplusplus
 }
 #endif

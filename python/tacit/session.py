@@ -61,6 +61,7 @@ class AgentResult:
     run: str | None  #: the name of the run in the cloud's summary and on its page; None: no cloud has said it
     first_round: int  #: 1; or the round in which the agent began without its state file: x is of rounds from there on
     outside: int  #: rounds in which the state lay outside the cloud's box: lower and upper are not the cloud's
+    file_changed: bool  #: the agent's file is not that of the run's first round, which was used instead
     was_over: bool  #: the run ended before this call, so x is an old result
     message: str  #: what the library says of the connection, in one line
 
@@ -362,6 +363,7 @@ class Session:
             run=None if run == ffi.NULL else ffi.string(run).decode(),
             first_round=lib.tacit_agent_first_round(agent, number),
             outside=lib.tacit_agent_outside(agent, number),
+            file_changed=bool(lib.tacit_agent_file_changed(agent, number)),
             was_over=bool(lib.tacit_agent_was_over(agent, number)),
             message=self._message(),
         )
@@ -418,6 +420,11 @@ def _oddities(result: AgentResult) -> list[str]:
         lines.append(
             f"agent {result.name} began at round {result.first_round} without its state file: the result is of the "
             "rounds from there on. Was the file lost, or another folder given?"
+        )
+    if result.file_changed:
+        lines.append(
+            f"agent {result.name}: its file or its data have changed since the first round of this run, which went on "
+            "with what they were then; the change is used from the next run on"
         )
     if result.outside > 0:
         lines.append(

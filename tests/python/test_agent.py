@@ -126,6 +126,23 @@ def test_an_agent_whose_run_is_over_has_its_old_result_and_joins_another_when_to
     assert results[0].run != first[0].run and not results[0].was_over
 
 
+def test_a_file_that_changes_in_a_run_is_used_from_the_next_one_on(cloud):
+    path = cloud.names["a"]
+
+    def stop(round_, x):
+        if round_ == 4:
+            raise ValueError("enough")
+
+    with Others(cloud, agent_b(), agent_c()):
+        with pytest.raises(ValueError, match="enough"):
+            Agent.from_file(path).run(**at(cloud, moved=stop))
+        path.write_text(path.read_text().replace("minimize", "minimize 5 *"))
+        with pytest.warns(match="agent a: .* the change is used from the next run on"):
+            result = Agent.from_file(path).run(**at(cloud))
+    assert result.file_changed
+    assert list(result.x) == cloud.in_process(seed=SEED)["x"]["a"]
+
+
 # ---- exceptions ----
 
 

@@ -140,3 +140,4 @@ const double *tacit_agent_x(const tacit_agent *agent, size_t number) { return lo
 const double *tacit_agent_answer(const tacit_agent *agent, size_t number) { return look(agent, number).result; }
 uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number) { return look(agent, number).first_round; }
 uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number) { return look(agent, number).clamped; }
+int tacit_agent_file_changed(const tacit_agent *agent, size_t number) { return look(agent, number).is_changed ? 1 : 0; }
