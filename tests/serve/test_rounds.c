@@ -404,10 +404,12 @@ static void the_state_of_an_agent_that_then_says_no_does_not_count(void **state)
         say_of_slater(&other, 1, TC_SLATER_NO, TC_REFUSED_SLATER);
         client_close(&other);
     }
+    client_expect_refusal(&d, &agents[1], 0, TC_REFUSED_REPLACED); /* else it would wait for an answer for ever */
     for (size_t i = 0; i < DESK_AGENTS; i++)
         if (i != 1)
             client_say_state(&d, &agents[i], i, 0, 1, 1);
     DESK_UNTIL(&d, d.rounds->missing <= 1)
+    assert_int_equal(d.figures.enrolled, DESK_AGENTS - 1);
     client_expect_silence(&d, &agents[0]);
     client_close(&agents[1]);
     say_of_slater(&agents[1], 1, TC_SLATER_YES, TC_NOT_REFUSED);

@@ -227,8 +227,10 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
 }
 
 /* True: the agent is refused. Before the first round the run waits for it to come again with another set, as for an
- * agent that is missing: a state that it has sent does not count any more. */
+ * agent that is missing: a state that it has sent does not count any more. An older connection is told, since its agent
+ * would wait for an answer to that state. */
 static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol *enrol) {
+    const tc_lane *lane = party->lane; /* a refusal may end the party */
     bool unasked = enrol->slater == TC_SLATER_UNASKED && r->settings.needs_slater;
     bool is_no = enrol->slater == TC_SLATER_NO || unasked, is_news = is_no != seat->said_no;
     if (is_no)
@@ -240,6 +242,10 @@ static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol
     if (is_no && seat->taken == r->open) {
         seat->taken = 0;
         atomic_fetch_add(&r->missing, 1);
+    }
+    if (is_no && seat->party != NULL) {
+        tc_enrolment_replace(r->enrolment, seat, lane);
+        r->figures->enrolled = r->enrolment->enrolled;
     }
     if (is_no && is_news)
         tc_rounds_tell_no(r);

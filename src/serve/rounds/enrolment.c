@@ -431,7 +431,7 @@ tc_seat *tc_enrolment_find(tc_enrolment *e, tc_party *party, const tc_enrol *enr
     return seat;
 }
 
-static void replace(tc_enrolment *e, tc_seat *seat, const tc_lane *lane) {
+void tc_enrolment_replace(tc_enrolment *e, tc_seat *seat, const tc_lane *lane) {
     tc_party *old = seat->party;
     uint32_t slot = seat->slot;
     seat->replaced_at = tc_serve_now();
@@ -451,7 +451,7 @@ bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t
         return false;
     }
     if (seat->party != NULL)
-        replace(e, seat, party->lane);
+        tc_enrolment_replace(e, seat, party->lane);
     put_place(party, (tc_party_slot){.slot = slot, .seat = (uint32_t)(seat - e->seats) + 1});
     if (party->count++ == 0) {
         e->idle_count--;

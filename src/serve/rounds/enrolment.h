@@ -135,6 +135,8 @@ tc_seat *tc_enrolment_find(tc_enrolment *enrolment, tc_party *party, const tc_en
                            const char **reason);
 /* Takes the seat, also from another connection. False: out of memory, and the link has ended. */
 bool tc_enrolment_seat(tc_enrolment *enrolment, tc_party *party, tc_seat *seat, uint32_t slot) TC_MUST_USE;
+/* Takes the seat from its connection, which is told that a newer one (on this lane) speaks for the agent. */
+void tc_enrolment_replace(tc_enrolment *enrolment, tc_seat *seat, const tc_lane *lane);
 /* Gives the seat back. A party without seats becomes idle. */
 void tc_enrolment_leave(tc_enrolment *enrolment, tc_seat *seat);
 
