@@ -137,6 +137,9 @@ class Moments(unittest.TestCase):
             agent.signal(signal.SIGHUP)
             Parties.wait_for(lambda: "the new keys cannot be used, and the old ones stay in use: " in agent.err,
                              what="a word of the keys")
+            keys.write_text((p.key_folders["a2"] / "identity.pem").read_text())
+            agent.signal(signal.SIGHUP)
+            Parties.wait_for(lambda: "does not name a1" in agent.err, what="a word of another's certificate")
             self.assertEqual(town.events(p.cloud, "left"), [])
             keys.write_text(good)
             p.tacit("keys", "renew", p.keys, "a1", "--all")

@@ -1,10 +1,12 @@
 #include "net/agent/slot.h"
 
 #include "base/text.h"
+#include "net/tls/certificate.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -419,10 +421,43 @@ static void begin(tc_agent *agent) {
     tc_agent_link_begin(agent->link, agent->cloud);
 }
 
+/* The first running agent that the certificate in use does not name; NULL: it names all. */
+static const char *unnamed(const tc_agent *agent) {
+    const X509 *own = agent->link->tls == NULL ? NULL : SSL_CTX_get0_certificate(agent->link->tls);
+    tc_identity *identity = own == NULL ? NULL : tc_identity_new(own);
+    const char *name = NULL;
+    for (size_t i = 0; i < agent->settings.count && identity != NULL && name == NULL; i++) {
+        const tc_agent_slot *slot = &agent->slots[i];
+        if (!tc_agent_is_over(slot->how) && !tc_identity_has(identity, slot->steps.name, strlen(slot->steps.name)))
+            name = slot->steps.name;
+    }
+    tc_identity_free(identity);
+    return name;
+}
+
+/* The cloud would refuse for good an agent that its new certificate does not name. */
+static bool take_new_keys(tc_agent *agent, char why[TC_AGENT_WHY]) {
+    tc_agent_link *link = agent->link;
+    SSL_CTX *before = link->tls;
+    if (before != NULL)
+        (void)SSL_CTX_up_ref(before);
+    bool is_good = tc_agent_link_renew(link, why);
+    const char *name = is_good ? unnamed(agent) : NULL;
+    if (name != NULL && before != NULL) {
+        (void)snprintf(why, TC_AGENT_WHY, "the certificate does not name %.150s", name);
+        SSL_CTX_free(link->tls);
+        link->tls = before;
+        before = NULL;
+        is_good = false;
+    }
+    SSL_CTX_free(before);
+    return is_good;
+}
+
 bool tc_agent_renew(tc_agent *agent, char why[TC_AGENT_WHY]) {
     if (tc_agent_is_over(agent->how))
         return true;
-    if (!tc_agent_link_renew(agent->link, why))
+    if (!take_new_keys(agent, why))
         return false;
     for (size_t i = 0; i < agent->settings.count; i++)
         agent->slots[i].again_at = 0;
