@@ -310,6 +310,7 @@ static double come_closer(adviser *a, double epsilon) {
 }
 
 enum { MOST_TRIES = 12 };
+#define FURTHER 1.15 /* and then, where another row than the worst one needs more */
 
 static void recommend(adviser *a) {
     tc_advice *advice = a->advice;
@@ -321,7 +322,7 @@ static void recommend(adviser *a) {
     epsilon = fmin(most, rounded_up(epsilon));
     double times = times_at(a, epsilon);
     for (int i = 0; !(times <= 1) && i < MOST_TRIES; i++) {
-        epsilon = fmin(most, rounded_up(epsilon * AFTER));
+        epsilon = fmin(most, rounded_up(epsilon * (i == 0 ? AFTER : FURTHER)));
         times = times_at(a, epsilon);
     }
     if (!(times <= 1)) {

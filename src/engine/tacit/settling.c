@@ -158,46 +158,9 @@ static void look_at_places(looker *l) {
     }
 }
 
-/* Where all rows are affine nothing depends on the point but how far wishes violate them. */
-static void add_affine_limits(looker *l) {
-    at_limit shared = {0};
-    size_t m = l->rows.count;
-    tc_measurement seen = look(l, 0, 1, false);
-    double all = 0;
-    put_output_noise(l);
-    look_at_bends(l, &seen, 0, &shared);
-    for (size_t j = 0; j < m; j++)
-        all += l->rows.noise[j];
-    for (size_t j = 0; j < m; j++) {
-        at_limit *at = &l->limits[j];
-        bool is_equality = l->model->constraints[j].is_equality;
-        size_t wish = WISH;
-        while (!is_equality && wish < PLACES && !(l->values[wish * m + j] > 0))
-            wish++;
-        if (l->facts->is_constant[j] || wish == PLACES || !(is_equality || l->values[j] <= 0))
-            continue;
-        at->count++;
-        at->noise += l->rows.noise[j];
-        at->all_noise += all;
-        at->over += fabs(l->values[wish * m + j]);
-        at->slope += fabs(l->values[wish * m + j]);
-        at->N += shared.N;
-        for (size_t e = l->rows.first_start[j]; e < l->rows.first_start[j + 1]; e++)
-            at->steepness += l->rows.first[e] * l->rows.first[e] * seen.norm2[l->rows.first_input[e]];
-    }
-}
-
-/* An equality is at its limit all the time. */
 static void find_limit(looker *l, size_t j) {
     const double *g = l->values + j;
     size_t m = l->rows.count, first = 1, wish = WISH;
-    if (l->facts->is_constant[j])
-        return;
-    if (l->model->constraints[j].is_equality) {
-        if (g[WISH * m] != 0)
-            add_limit(l, j, 0, places[WISH], fabs(g[WISH * m]));
-        return;
-    }
     while (wish < PLACES && !(g[wish * m] > 0))
         wish++;
     if (wish == PLACES || !(g[0] <= 0))
@@ -280,9 +243,9 @@ static looker look_from(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     return l;
 }
 
-static bool can_look(const tc_plan *plan, const tc_model *model, const tc_tacit_facts *facts) {
+static bool can_look(const tc_plan *plan, const tc_tacit_facts *facts) {
     return plan->method == TC_METHOD_TACIT && plan->mechanism != TC_MECHANISM_NONE && !isnan(plan->rounds) &&
-           model->constraint_count > 0 && isfinite(facts->radius) && facts->radius > 0;
+           isfinite(facts->radius) && facts->radius > 0;
 }
 
 tc_settling *tc_settling_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
@@ -291,13 +254,12 @@ tc_settling *tc_settling_new(tc_arena *arena, const tc_plan *plan, const tc_mode
     size_t m = model->constraint_count;
     *made = (tc_settling){
         .arena = arena, .plan = plan, .model = model, .facts = facts, .rows = TC_NEW(arena, at_limit, m + 1)};
-    if (!can_look(plan, model, facts))
+    const bool *curved;
+    if (!can_look(plan, facts) || tc_curved_rows(arena, model, derivatives, &curved) == 0)
         return made;
     tc_mark mark = tc_arena_mark(arena);
     looker l = look_from(arena, plan, model, derivatives, facts);
-    bool is_affine = tc_curved_rows(arena, model, derivatives, NULL) == 0;
-    double looks = is_affine ? 1 : (double)m;
-    double points = fmin(BOX_POINTS, fmax(1, MOST_LOOKS / (looks * (double)model->state_count)));
+    double points = fmin(BOX_POINTS, fmax(1, MOST_LOOKS / ((double)m * (double)model->state_count)));
     const double *declared = tc_declared_point(arena, model);
     if (declared == NULL)
         tc_fill_middle(model, l.inside);
@@ -306,10 +268,9 @@ tc_settling *tc_settling_new(tc_arena *arena, const tc_plan *plan, const tc_mode
     for (size_t k = 0; k < (size_t)points; k++) {
         tc_box_point(model, k, l.wish);
         look_at_places(&l);
-        if (is_affine)
-            add_affine_limits(&l);
-        for (size_t j = 0; !is_affine && j < m; j++)
-            find_limit(&l, j);
+        for (size_t j = 0; j < m; j++)
+            if (curved[j])
+                find_limit(&l, j);
     }
     for (size_t j = 0; j < m; j++)
         take_means(&l.limits[j]);
@@ -465,7 +426,7 @@ static void judge_row(const tc_settling *settling, size_t j, tc_row_accuracy *ro
     const at_limit *at = &settling->rows[j];
     double rounds = settling->plan->rounds, scale = settling->facts->row_scale[j];
     double times = scale * sqrt(at->noise) / row->round_doubt;
-    if (!row->is_exact && times > 0 && isfinite(times)) {
+    if (times > 0 && isfinite(times)) {
         row->round_doubt *= times;
         row->doubt *= times;
         row->local_doubt *= times;
