@@ -38,6 +38,7 @@ def check_cover(plan, model):
         used = {i for e in model.rows for i in graph.reads(e)}
         for i in used:
             plan.demand(i in plan.row_channel, f"form {i + 1} carries no noise")
+            plan.demand(has_constant_slopes(model, i), f"form {i + 1} is curved, and its slopes carry no noise")
         for c in plan.channels:
             plan.demand(c.entries == c.rows == 1, f"the entries of {c.name}")
         return
@@ -46,18 +47,23 @@ def check_cover(plan, model):
     check_slopes(plan, model)
 
 
+def has_constant_slopes(model, i):
+    """A state, or a sum of terms that are affine in their member's states."""
+    kind, *place = model.inputs[i]
+    if kind != "sum":
+        return True
+    f, b = model.sums[place[0]]
+    terms = model.families[f].graph
+    return all(not terms.reads(s) for s in terms.gradient(model.families[f].sums[b][1]).values())
+
+
 def check_slopes(plan, model):
     """Slopes that vary carry noise: those listed, or, where none are, those that follow from the constraints."""
     graph = model.graph
     if not plan.slope_channels:
         for j, e in enumerate(model.rows):
             for i, d in graph.gradient(e).items():
-                constant = not graph.reads(d)
-                if model.inputs[i][0] == "sum":
-                    f, b = model.sums[model.inputs[i][1]]
-                    terms = model.families[f].graph
-                    constant = constant and all(not terms.reads(s)
-                                                for s in terms.gradient(model.families[f].sums[b][1]).values())
+                constant = not graph.reads(d) and has_constant_slopes(model, i)
                 plan.demand(constant, f"the slopes of constraint {model.row_names[j]} vary and carry no noise")
     else:
         for j, e in enumerate(model.rows):

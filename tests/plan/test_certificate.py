@@ -20,9 +20,10 @@ TACIT = os.environ["TACIT"]
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]).resolve()
 sys.path.insert(0, str(SOURCE / "examples/verify"))
 
+import interval  # noqa: E402
 import verify_plan as V  # noqa: E402
 from certificate_problems import Problem  # noqa: E402
-from expression import Malformed, Unprovable  # noqa: E402
+from expression import Graph, Malformed, Unprovable  # noqa: E402
 from plan import Refused  # noqa: E402
 
 EXAMPLES = ("dispatch", "ev", "num", "paper", "robots")
@@ -533,15 +534,26 @@ class Forged(Folder):
 
     def test_functions_are_bounded_in_their_domain_alone(self):
         """hump and pair are at most 1/4 where their operands are shares; so are softmax's, and no others'."""
-        for node, right in ((["hump", 0], True), (["hump", 1], False), (["pair", 0, 0], False), (["pair", 0, 4], False),
-                            (["pair", 3, 4], True), (["pair", 3, 3], False)):
-            listed = self.cube("sum(a: 0.25 * x[1])", "--placement", "forms")
-            family = listed["model"]["families"][0]
-            family["upper"][1] = 100
-            family["nodes"] = [["state", 0], ["state", 1], ["number", 0.001], ["softmax", [0, 1], 0], ["softmax", [0, 1], 1], node,
-                               ["mul", 2, 5]]
-            family["sums"] = [[family["sums"][0][0], 6]]
-            self.refused(listed, "^yes" if right else "^no: .*(lattice of sum 0|pair)")
+        one, ten = (0.0, 1.0), (0.0, 10.0)
+        self.assertEqual((interval.hump(one)[1], interval.pair(one, one)[1]), (0.25, 0.25))
+        for wide in (interval.hump(ten), interval.pair(one, ten), interval.pair(ten, one)):
+            self.assertEqual(wide, interval.WHOLE)
+        shares = [["state", 0], ["state", 1], ["softmax", [0, 1], 0], ["softmax", [0, 1], 1]]
+        for pair, right in (((2, 3), True), ((3, 2), True), ((2, 2), False), ((0, 0), False), ((0, 3), False)):
+            if right:
+                Graph([*shares, ["pair", *pair]], "state", 2, 0)
+            else:
+                with self.assertRaisesRegex(Unprovable, "two shares of one softmax"):
+                    Graph([*shares, ["pair", *pair]], "state", 2, 0)
+
+    def test_a_form_is_affine(self):
+        """What a member adds to a curved sum moves with the slope at its own state, and forms have noise on sums alone."""
+        listed = self.cube("sum(a: 0.25 * x[1])", "--placement", "forms")
+        family = listed["model"]["families"][0]
+        for node, right in ((["mul", 0, 2], True), (["mul", 0, 0], False)):
+            family["nodes"] = [["state", 0], ["state", 1], ["number", 0.25], node]
+            family["sums"] = [[family["sums"][0][0], 3]]
+            self.refused(listed, "^yes" if right else "^no: form 1 is curved")
 
     def test_every_text_says_one_thing(self):
         whole, _ = self.certify(SOURCE / "examples/num.tacit", "--adjacency", "one:0.1")

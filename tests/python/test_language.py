@@ -17,6 +17,7 @@ import pytest
 from page import FILES, GOOD, MODELS, WRONG, Key, Maker
 
 import tacit
+from tacit.call import in_python
 
 REFUSED: dict[Key, Maker] = {}
 IMPOSSIBLE = {
@@ -270,14 +271,14 @@ def meaning(problem: tacit.Problem) -> dict[str, Any]:
 
 
 def without_places(value: Any) -> Any:
-    """Without what names the file or a line of it, and without times."""
+    """Without what names the file or a line of it, and without times; told as to somebody with a model."""
     if isinstance(value, dict):
         left_out = ("file", "seconds", "line", "column", "problem_file")
         return {key: without_places(one) for key, one in value.items() if key not in left_out}
     if isinstance(value, (list, tuple)):
         return [without_places(one) for one in value]
     if isinstance(value, str):
-        return re.sub(r"problem:\d+:\d+", "problem", value)
+        return in_python(re.sub(r"problem:\d+:\d+", "problem", value), True)
     return value
 
 
