@@ -109,10 +109,8 @@ class Advice(unittest.TestCase):
             row = next(row for row in plan["constraints"] if row["name"] == point["constraint"])
             self.assertAlmostEqual(point["doubt"] / row["doubt"], 1, delta=2e-3)
             self.assertEqual(point["useless"], row["useless"])
-            self.assertAlmostEqual(point["missing"], row["missing"], delta=1e-2 * row["missing"])
-            self.assertEqual(point["reached"], row["reached"])
-            self.assertEqual(point["reaches"], (point["doubt"] if row["reached"] else
-                                                math.hypot(point["doubt"], point["missing"])) <= 12.5)
+            self.assertEqual((point["missing"], row["missing"], point["reached"]), (None, None, True))  # affine
+            self.assertEqual(point["reaches"], point["doubt"] <= 12.5)
 
     def test_what_is_not_the_same_promise_is_not_compared(self):
         """one:B is a total with Laplace noise and a root-sum-square with Gaussian noise."""
