@@ -369,8 +369,8 @@ typedef struct tacit_advice {
     size_t points;        /* of tacit_result_advice_point */
     const char *norm;     /* of the recommendation, as in tacit_plan_facts */
     double hidden_every_round;
-    /* Of the recommendation: how far the worst constraint is over its limit on the average, since the run has not
-     * settled (NAN: not known), and the rounds with which it has. */
+    /* With the recommendation the worst constraint is so far over its limit on the average, since the run has not
+     * settled (NAN: not known); with so many rounds it settles. */
     double missing, rounds_needed;
     int is_unreached;
 } tacit_advice;

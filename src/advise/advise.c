@@ -388,7 +388,7 @@ static void look_at_agents(adviser *a) {
     advice->agents = (tc_advised_agents){.now = (double)a->model->agent_count,
                                          .needed = NAN,
                                          .power = tc_noises_states(way->plan) || together ? 0.5 : 0};
-    /* What is missing where a run does not settle does not fall as noise does. */
+    /* Where a run does not settle, more agents do not bring what is missing down as they do noise. */
     if (are_sums(a) && !way->accuracy->rows[way->worst].is_unreached)
         advice->agents.needed = ceil(advice->agents.now * pow(way->times, 1 / (1 - advice->agents.power)));
 }

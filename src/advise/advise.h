@@ -105,7 +105,7 @@ double tc_tolerable(const tc_advice_wish *wish, const tc_row_accuracy *row);
 const char *tc_recommend(tc_arena *arena, const tc_advice *advice);
 const char *tc_rounds_sentence(tc_arena *arena, const tc_advice *advice);
 const char *tc_agents_sentence(tc_arena *arena, const tc_advice *advice);
-/* Which law of noise leaves less, or that they keep different promises; NULL where only one can be looked at. */
+/* Says which law of noise leaves less, or that they keep different promises; NULL where advise looks at one alone. */
 const char *tc_noise_sentence(tc_arena *arena, const tc_advice *advice);
 /* Without trust in the cloud. NULL: not known. */
 const char *tc_home_sentence(tc_arena *arena, const tc_advice *advice);

@@ -172,8 +172,8 @@ static int look_alive(double seconds, double *next, int milliseconds) {
     return milliseconds >= 0 && milliseconds < most ? milliseconds : most;
 }
 
-/* What signals have said since the last look. Several hang-ups within a second count as one, at the end of that second,
- * as in the cloud. */
+/* Signals since the last look. Several hang-ups within a second count as one, at the end of that second, as in the
+ * cloud. */
 typedef struct alarms {
     bool is_hung_up, must_end;
     double renewed_at;

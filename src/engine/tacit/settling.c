@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-#define NEEDED 0.01        /* of R': what multipliers are taken to need; it hardly matters, since steps follow them */
-#define MOST_ROUNDS 16384. /* that are looked at: what is missing then stays the same part of the doubt; */
-#define MOST_WORK 262144.  /* times rows, but */
-#define LEAST_ROUNDS 1000. /* in any case */
-#define MOST_LOOKS 2e6     /* at states, times rows: for more there are fewer points of the box */
+#define NEEDED 0.01        /* the multiplier at the limit, as a part of R'; it hardly matters, since steps follow it */
+#define MOST_ROUNDS 16384. /* of one simulation; in longer runs the same part of the doubt is missing */
+#define MOST_WORK 262144.  /* rounds times rows; */
+#define LEAST_ROUNDS 1000. /* with many rows, a simulation has at least these rounds */
+#define MOST_LOOKS 2e6     /* states times rows times points of the box */
 
 #define NOISY_PART 0.25 /* of the rounds: multipliers climb while r has about the noise that it has after these */
 #define TWO_PI 6.28318530717958648
@@ -81,7 +81,7 @@ static void add_noise(const looker *l, double *x) {
     }
 }
 
-/* With y at s, and r^ as it was where the gain is 0. */
+/* Moves y to s, and r^ by the gain `slow`: not at all where it is 0. */
 static tc_measurement look(looker *l, double s, double slow, bool is_noisy) {
     go_to(l, s, l->x);
     if (is_noisy)
@@ -380,7 +380,7 @@ static double run_loop(const tc_settling *settling, size_t row, double variance,
     return missing;
 }
 
-/* Of the doubt, over the plan's, with a plan for so many rounds. */
+/* Returns the doubt of a plan for so many rounds, as a multiple of this plan's. */
 static double doubt_for(const tc_plan *plan, double rounds) {
     double averaged = tc_averaged_variance(rounds) / tc_averaged_variance(plan->rounds);
     return sqrt(averaged * variance_for(plan, rounds));

@@ -2,8 +2,8 @@
  * "Will it settle?"). Noise shortens the steps, so multipliers may still be on their way when the rounds are over; and
  * agents answer to the noise in curved prices, which makes constraints look smaller than they are.
  *
- * Of affine rows nothing is said: their noise leaves the agents' steps long, and in all runs that were compared they
- * had settled. Each curved row is looked at by itself, where it is at its limit on the way from the declared Slater
+ * Nothing is said of affine rows: their noise leaves the agents' steps long, and they settled in all runs that
+ * were compared. Each curved row is looked at alone, where it is at its limit on the way from the declared Slater
  * point to points all over the public boxes. There the estimator says what the controller will see, and the
  * controller's own rules are run against one number that stands for all agents: how far they have gone from what they
  * wish. */

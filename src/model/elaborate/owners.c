@@ -1,6 +1,6 @@
-/* Whose data they are: a protected number stands in one place, since the unit data hides what one agent tells.
+/* Refuses a protected number that stands in two places, since the unit data hides what one agent tells.
  *
- * What is compared is where numbers come from, never the numbers: then a refusal would show them. */
+ * Places are compared and numbers never, since a refusal would show them. */
 #include "model/elaborate/elaborate.h"
 
 #include <stdint.h>

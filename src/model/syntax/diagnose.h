@@ -18,7 +18,7 @@ typedef struct tc_diagnostics {
     size_t errors;
 } tc_diagnostics;
 
-/* Of a line with a 'private param' the place is told, and the text is not shown: others may read messages.
+/* A line with a 'private param' is not shown, and its place alone is told: others may read messages.
  * After TC_MOST_ERRORS errors TC_BAD_PROBLEM is raised. */
 void tc_error(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
 /* Adds a note to the last error, with its own place. */

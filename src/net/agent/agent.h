@@ -57,8 +57,8 @@ typedef struct tc_agent_steps {
     const char *(*scale)(void *context, const int8_t *scales);
     /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
     tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
-    /* What the steps were made of, behind TC_KEPT_HEADER bytes of room (kept.h), and how others are made of such bytes:
-     * a run goes on with those of its first round. NULL: of functions, of which nothing can be kept. */
+    /* The steps were made of these bytes, which stand behind TC_KEPT_HEADER bytes of room (kept.h); a run continues
+     * with those of its first round. NULL: the steps are functions, and nothing can be kept. */
     unsigned char *problem;
     size_t problem_size;
     tc_status (*make_again)(tc_arena *arena, const char *path, const unsigned char *problem, size_t size,
