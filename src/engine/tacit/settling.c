@@ -3,6 +3,7 @@
 #include "analysis/duality.h"
 #include "analysis/region.h"
 #include "engine/tacit/controller_inside.h"
+#include "model/spread.h"
 #include "plan/placement/placement.h"
 
 #include <string.h>
@@ -258,6 +259,7 @@ tc_settling *tc_settling_new(tc_arena *arena, const tc_plan *plan, const tc_mode
     if (!can_look(plan, facts) || tc_curved_rows(arena, model, derivatives, &curved) == 0)
         return made;
     tc_mark mark = tc_arena_mark(arena);
+    model = tc_whole_model(arena, model);
     looker l = look_from(arena, plan, model, derivatives, facts);
     double points = fmin(BOX_POINTS, fmax(1, MOST_LOOKS / ((double)m * (double)model->state_count)));
     const double *declared = tc_declared_point(arena, model);
