@@ -416,8 +416,7 @@ static void what_one_agent_keeps_private_is_not_for_others(void **state) {
         "agent b { state y in [0, 1]; start y = a.w; private minimize y }\n",
         /* of another member of the family */
         "agents g[i in 1..2] { state y in [0, 1]; private param v = i; private minimize g[2].v * y }\n",
-        "agents g[i in 1..2] { state y in [0, 1]; private param v = i; private param u = g[1].v; private minimize u * "
-        "y }\n",
+        "agents g[i in 1..2] {state y in [0, 1]; private param v = i; private param u = g[1].v; private minimize y }\n",
     };
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
         char text[1024];
